@@ -169,7 +169,7 @@ async function compareWithAndWithout(
     const askedMs = await readAsking(service, deciding, asked.length)
     // What the client took is not ours. The record has whole milliseconds.
     const own = asked.map(({ ms, paymentId }) => ms - (askedMs.get(paymentId) ?? 0))
-    show(`round ${round}, nobody asked`, without)
+    show(`round ${round}, no decision`, without)
     show(`round ${round}, asked`, toTimes(asked))
     show(`round ${round}, asked, without the time of the client`, own)
     differences.push({
@@ -198,7 +198,7 @@ async function measureTimeouts(): Promise<void> {
     },
   })
   const timeoutMs = 500
-  const nobodyCalls = new Promise<null>(() => {})
+  const noCalledAnswer = new Promise<null>(() => {})
   const asking: Promise<number>[] = []
   for (let at = 0; at < timeoutsCount; at += 1) {
     // Each breaker sees less than opens it.
@@ -211,7 +211,7 @@ async function measureTimeouts(): Promise<void> {
     }
     const asked = { facts: someFacts(), reserved, purpose: 'authorize' } as const
     asking.push(
-      asker.ask(someEndpoint(settings), asked, nobodyCalls).then(({ durationMs, error }) => {
+      asker.ask(someEndpoint(settings), asked, noCalledAnswer).then(({ durationMs, error }) => {
         if (error !== null) throw new Error(error)
         return durationMs - timeoutMs
       }),

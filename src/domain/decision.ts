@@ -52,7 +52,7 @@ export const clientDeclineCodes = {
 } as const satisfies Record<string, DeclineCode>
 export type ClientDeclineReason = keyof typeof clientDeclineCodes
 
-/** Why a decision declined: the client's reason, a challenge, or that nobody answered. */
+/** Why a decision declined: the client's reason, a challenge, or that no answer came. */
 export type DecisionReason =
   | ClientDeclineReason
   | 'authentication_required'

@@ -10,7 +10,7 @@ import type { Database } from '../storage/engine/database.ts'
 /**
  * Counts what clients are asked and answer, and records late answers and changed endpoints. No
  * label names a client.
- * @param database for the records, which nobody waits for.
+ * @param database for the records, which are written in the background.
  */
 export function askObserver(
   registry: Registry,

@@ -34,7 +34,7 @@ test('an endpoint is registered, activated, rolled back and removed from the com
   const rotated = await run('rotate-secret')
   assert.equal(rotated.stdout.match(/^key /gm)?.length, 2)
   assert.doesNotMatch((await run('show')).stdout, /whsec_/)
-  assert.match((await run('remove')).stdout, /Nobody is asked any more/)
+  assert.match((await run('remove')).stdout, /The endpoint is no longer in force/)
   const gone = await run('activate', '--product', '1001')
   assert.equal(gone.code, 1)
   const wrong = await run('set', '--endpoint-url', url, '--timeout-ms', '5000')

@@ -1,8 +1,8 @@
 -- Whether a message of the network ended a payment at p_since or later: it took back or cleared
--- everything, so that an increment that was asked for before raises nothing any more.
+-- the whole open amount. An increment that the network sent before then raises the payment no more.
 --
--- p_payment_id or p_network_transaction_id names the payment, as in find_payment_to_change. A payment
--- that was over before, or whose hold expired, is none: an increment then opens a payment of its own.
+-- p_payment_id or p_network_transaction_id names the payment, as in find_payment_to_change. A
+-- payment that ended earlier, or whose hold expired, does not count: an increment opens a new one.
 --
 -- It is volatile, so that a statement that calls it after it has locked the card sees messages that
 -- were committed after the statement began.

@@ -103,7 +103,7 @@ export const decisionRecordCommands: readonly cli.Command[] = [
 ]
 
 function describeDecision(decision: Decision): string {
-  const { askedAt, decidedBy = 'nobody', decisionId, durationMs = 0, hold } = decision
+  const { askedAt, decidedBy = 'no answer', decisionId, durationMs = 0, hold } = decision
   const { publicToken, purpose, reason = '' } = decision
   const amount = hold ? `${hold.amount} ${hold.currency}` : '-'
   const verdict = decision.decision ?? decision.error ?? 'waiting'

@@ -172,7 +172,7 @@ const endpointCommands: readonly cli.Command[] = [
   },
   {
     words: 'decisions endpoint remove',
-    summary: 'asks nobody from then on, or ends the shadow version only',
+    summary: 'removes the endpoint from force, or ends the shadow version only',
     options: {
       ...productOption,
       'shadow-only': { type: 'boolean', help: 'ends the shadow version only' },
@@ -184,7 +184,9 @@ const endpointCommands: readonly cli.Command[] = [
         const isShadowOnly = call.options['shadow-only'] === true
         const mode = isShadowOnly ? { mode: 'shadow' } : {}
         await service.ask('DELETE', pathOf(call, service, '', mode))
-        const text = isShadowOnly ? 'The shadow version has ended.' : 'Nobody is asked any more.'
+        const text = isShadowOnly
+          ? 'The shadow version has ended.'
+          : 'The endpoint is no longer in force.'
         return { json: {}, text }
       }),
   },

@@ -109,7 +109,7 @@ function renderHour({ lastHour }: Endpoints): Content {
     <h2 id="hour">Last hour</h2>
     ${
       decisions === 0
-        ? html`<p class="empty">Nobody was asked in the last hour.</p>`
+        ? html`<p class="empty">The client was not asked in the last hour.</p>`
         : html`<dl>
             <dt>Decisions</dt><dd>${decisions}</dd>
             <dt>Median</dt><dd>${formatMs(p50Ms)}</dd>

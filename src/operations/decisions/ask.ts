@@ -196,10 +196,10 @@ async function beforeDeadline(
   return result
 }
 
-/** Errors that tell that nobody answers. Others are answers, if useless ones. */
+/** Errors without an answer. All others are answers, if useless ones. */
 const unanswered: readonly (AskError | null)[] = ['connection_failed', 'target_refused']
 
-/** Whether somebody answered: a gateway's status of 500 or more says that nobody does. */
+/** Whether the endpoint answered: a status of 500 or more comes from a gateway in front of it. */
 function isAnswered({ answer, error, statusCode }: AskOutcome): boolean {
   if (error === 'bad_status') return statusCode !== null && statusCode < 500
   return answer !== null || (error !== null && !unanswered.includes(error))

@@ -227,7 +227,7 @@ async function activatedVersions(
   }
 }
 
-/** @throws `Problem` `decision_version_conflict` if nobody would decide outside of the sample. */
+/** @throws `Problem` `decision_version_conflict` if no version would decide outside the sample. */
 async function requireRest(
   connection: Connection,
   { clientId, productId }: stored.EndpointReference,
@@ -240,7 +240,7 @@ async function requireRest(
       ? null
       : await stored.findEndpointState(connection, { clientId, productId: null })
   if (common && common.enforcedVersion !== null) return
-  throw refuseVersion('Activate a version with sample 100 first: nobody would decide the rest.')
+  throw refuseVersion('Activate a version with sample 100 first: no version would decide the rest.')
 }
 
 /**

@@ -15,7 +15,7 @@ export interface EndpointsInForce {
 
 /** The endpoints in force, from memory: a change in another process counts within a second. */
 export interface EndpointRegistry {
-  /** Null if nobody is asked. */
+  /** Null if the client is not asked. */
   find(clientId: string, productId: number): Promise<EndpointsInForce | null>
   /** Forgets what was read: after an act of this process, and after the database was replaced. */
   forget(): void
@@ -55,7 +55,7 @@ async function readInForce(
 /**
  * Selects who decides an authorization: the enforced version, or outside its sample the
  * previous one, or that for all products. The same authorization always has the same one.
- * @returns null if nobody is asked.
+ * @returns null if the client is not asked.
  */
 export function selectEndpoint(
   { enforced, others }: EndpointsInForce,

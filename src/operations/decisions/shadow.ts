@@ -13,7 +13,7 @@ interface ShadowQuestion {
   readonly facts: DecisionFacts
   /** What an approval holds, before any part of it is decided. */
   readonly hold: Money | null
-  /** Whether a client decides. Otherwise limits may decline, and then nobody would be asked. */
+  /** Whether a client decides. Otherwise limits may decline, and the client would not be asked. */
   readonly isDecided: boolean
 }
 

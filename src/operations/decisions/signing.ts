@@ -25,7 +25,7 @@ export interface DecisionSigner {
 /** Opened keys in memory. A client has one, and two for a day after a rotation. */
 const openedMax = 1_000
 
-/** A key is opened again after this time. What nobody uses leaves the memory. */
+/** A key is opened again after this time. A key that is not used leaves the memory. */
 const openedMs = 3_600_000
 
 interface SignerOptions {

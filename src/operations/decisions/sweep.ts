@@ -39,7 +39,7 @@ export async function concludeLost(
   const decided = standIn(inTime, 'timeout', (rule) =>
     applyRule(rule, composePinfoldRequest(request)),
   )
-  // Nobody knows whether it was sent. If it was, these are its bytes.
+  // Whether it was sent is unknown. If it was, these are its bytes.
   const requestHash = hash('sha256', formats[format].compose(request), 'buffer')
   const durationMs = Math.max(0, waiting.deadline.getTime() - Date.parse(waiting.facts.requestedAt))
   await conclude(context, waiting, {

@@ -104,7 +104,7 @@ for (const engine of databaseEngines) {
         [
           409,
           'decision_version_conflict',
-          'Activate a version with sample 100 first: nobody would decide the rest.',
+          'Activate a version with sample 100 first: no version would decide the rest.',
         ],
       )
       assert.deepEqual((await readNumbers(service)).enforced, null)

@@ -389,7 +389,7 @@ export interface paths {
         readonly post?: never;
         /**
          * Remove the decision endpoint
-         * @description Nobody is asked from then on. Its versions stay on record.
+         * @description The checks alone decide from then on. Its versions stay on record.
          */
         readonly delete: operations["removeDecisionEndpoint"];
         readonly options?: never;

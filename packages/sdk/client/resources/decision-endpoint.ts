@@ -30,7 +30,7 @@ export interface DecisionEndpoints {
   rollback(query?: EndpointQuery, options?: ChangeOptions): Promise<DecisionEndpoint>
   /** Old and new keys both sign for 24 hours. */
   rotateSecret(options?: ChangeOptions): Promise<RotatedDecisionKeys>
-  /** Nobody is asked from then on; with `mode` `shadow`, only the shadow ends. */
+  /** The checks alone decide from then on; with `mode` `shadow`, only the shadow ends. */
   remove(query?: EndpointQuery & { readonly mode?: 'shadow' }, options?: CallOptions): Promise<void>
 }
 

@@ -100,7 +100,7 @@ function removeRoute({ app, base, decisionEndpoints }: PublicApi): void {
       schema: {
         operationId: 'removeDecisionEndpoint',
         summary: 'Remove the decision endpoint',
-        description: 'Nobody is asked from then on. Its versions stay on record.',
+        description: 'The checks alone decide from then on. Its versions stay on record.',
         tags,
         querystring: schemas.RemovalQuerySchema,
         response: { 204: NoContentSchema },

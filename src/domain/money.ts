@@ -8,6 +8,12 @@ export interface Money {
   readonly currency: string
 }
 
+/** The money of two values that are both present or both absent. */
+export const toMoney = (
+  amount: number | null | undefined,
+  currency: string | null | undefined,
+): Money | null => (amount == null || currency == null ? null : { amount, currency })
+
 /**
  * The largest amount: twelve digits, as in ISO 8583, field 4. Sums of thousands of them are still
  * exact in a JavaScript number.

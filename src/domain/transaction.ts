@@ -1,6 +1,6 @@
 import type { EntryMode } from './entry-mode.ts'
 import { isMerchantKnown, type Merchant } from './merchant.ts'
-import { formatMoney, type Money } from './money.ts'
+import { formatMoney, type Money, toMoney } from './money.ts'
 
 /**
  * What a transaction does. `quasiCash` buys what is as good as cash, such as casino chips. `refund`
@@ -49,9 +49,6 @@ export interface RecordedTransaction extends TransactionMembers {
   /** What was approved of `amount`, if it is a part. */
   readonly approvedAmount?: number
 }
-
-const toMoney = (amount: number | undefined, currency: string | undefined): Money | null =>
-  amount === undefined || currency === undefined ? null : { amount, currency }
 
 /** The transaction that a request describes by these members. */
 export const toTransaction = ({

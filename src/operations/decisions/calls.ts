@@ -4,6 +4,7 @@ import type { Requester } from '../../domain/client.ts'
 import type { DecisionAnswer, DecisionFacts } from '../../domain/decision.ts'
 import { isUuid } from '../../domain/identifiers.ts'
 import { toMembers } from '../../domain/members.ts'
+import { toMoney } from '../../domain/money.ts'
 import { Problem, type ProblemError, validationFailed } from '../../domain/problem.ts'
 import {
   findAnsweredDecision,
@@ -151,7 +152,7 @@ export async function answerByCall(
   const facts = JSON.parse(found.facts) as DecisionFacts
   const parsed = findAnswer(toMembers(body), {
     decisionId,
-    hold: heldAmount === null || currency === null ? null : { amount: heldAmount, currency },
+    hold: toMoney(heldAmount, currency),
     partialAllowed: facts.partialAllowed,
     now: now(),
   })

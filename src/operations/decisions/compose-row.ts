@@ -5,6 +5,7 @@ import { composeHeaders } from './exchange.ts'
 import { formats } from './formats.ts'
 import type { DecisionSigner } from './signing.ts'
 import type { ComposeRow } from './streams.ts'
+import { composeWaitingRequest } from './waiting-request.ts'
 
 interface RowOptions {
   readonly signer: Pick<DecisionSigner, 'signDecision'>
@@ -29,9 +30,5 @@ export const composeRows =
   }
 
 /** Reads the request of a stored decision. */
-export function toRequest(row: RequestRow): DecisionRequest {
-  const { deadline, decisionId, heldAmount, heldCurrencyCode: currency, purpose, sequence } = row
-  const hold = heldAmount === null || currency === null ? null : { amount: heldAmount, currency }
-  const facts = JSON.parse(row.facts) as DecisionFacts
-  return { facts, reserved: { decisionId, sequence, hold, deadline }, purpose }
-}
+export const toRequest = ({ facts, purpose, ...row }: RequestRow): DecisionRequest =>
+  composeWaitingRequest({ ...row, facts: JSON.parse(facts) as DecisionFacts }, purpose)

@@ -1,14 +1,19 @@
-import type { ReservedDecision } from '../../domain/decision.ts'
+import type { DecisionPurpose } from '../../domain/decision.ts'
+import { toMoney } from '../../domain/money.ts'
 import type { WaitingDecision } from '../../storage/decisions/conclude.ts'
 import type { DecisionRequest } from './compose-request.ts'
 
+/** What the request about a decision that waits is composed of. */
+type WaitingFacts = Pick<
+  WaitingDecision,
+  'decisionId' | 'sequence' | 'facts' | 'heldAmount' | 'heldCurrencyCode' | 'deadline'
+>
+
 /** Composes the request about a decision that waits. It is the same in every process. */
-export function composeWaitingRequest(waiting: WaitingDecision): DecisionRequest {
-  const { deadline, decisionId, facts, heldAmount, heldCurrencyCode, sequence } = waiting
-  const hold =
-    heldAmount === null || heldCurrencyCode === null
-      ? null
-      : { amount: heldAmount, currency: heldCurrencyCode }
-  const reserved: ReservedDecision = { decisionId, sequence, hold, deadline }
-  return { facts, reserved, purpose: 'authorize' }
+export function composeWaitingRequest(
+  { deadline, decisionId, facts, heldAmount, heldCurrencyCode, sequence }: WaitingFacts,
+  purpose: DecisionPurpose = 'authorize',
+): DecisionRequest {
+  const hold = toMoney(heldAmount, heldCurrencyCode)
+  return { facts, reserved: { decisionId, sequence, hold, deadline }, purpose }
 }

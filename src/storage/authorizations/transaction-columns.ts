@@ -1,5 +1,5 @@
 import type { Merchant } from '../../domain/merchant.ts'
-import type { Money } from '../../domain/money.ts'
+import { toMoney } from '../../domain/money.ts'
 import {
   type RecordedTransaction,
   recordTransaction,
@@ -65,6 +65,3 @@ export const toTransactionMembers = ({
   }),
   ...(approvedAmount !== null && { approvedAmount }),
 })
-
-const toMoney = (amount: number | null, currency: string | null): Money | null =>
-  amount === null || currency === null ? null : { amount, currency }

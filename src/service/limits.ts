@@ -11,10 +11,14 @@ import { tokenAttempts } from '../listeners/http/token-attempts.ts'
 import type { Config } from './config/config.ts'
 import type { NetworkConfig } from './config/limits.ts'
 
+/** How many calls of a caller without a rate may wait. */
+const queuedMax = 4_096
+
 /**
  * Admits calls. A card network is limited only in the requests in flight: further requests wait,
  * and none is refused for its number alone. One client may use at most half of the calls in flight,
- * and as many of its calls may wait as its rate allows in one burst.
+ * and as many of its calls may wait as its rate allows in one burst. Its answers to requests of
+ * this service have the same bound beside its other calls, and wait as requests of a network do.
  */
 export function createAdmissions({
   callWaitMs: waitMs,
@@ -23,28 +27,31 @@ export function createAdmissions({
   const network = createAdmission({
     atOnce: 256,
     atOncePerCaller: 64,
-    waitingPerCaller: 4_096,
+    waitingPerCaller: queuedMax,
     waitMs,
     refuse: () => notBegun(waitMs),
   })
   if (limits === null) return { network }
   const { callsInFlight } = limits
-  const client = createAdmission({
-    atOnce: callsInFlight * 2,
-    atOncePerCaller: callsInFlight,
-    waitingPerCaller: limits.calls.burst,
-    waitMs,
-    refuse: (_client, isAtOwnBound) =>
-      isAtOwnBound
-        ? new Problem('rate_limited', {
-            detail:
-              `The limit of ${callsInFlight} simultaneous calls of a client is reached: this ` +
-              `call did not begin within ${waitMs / 1_000} seconds, or too many calls waited.`,
-            retryAfterSeconds: 1,
-          })
-        : notBegun(waitMs),
-  })
-  return { network, client }
+  const admitClients = (waitingPerCaller: number): Admission =>
+    createAdmission({
+      atOnce: callsInFlight * 2,
+      atOncePerCaller: callsInFlight,
+      waitingPerCaller,
+      waitMs,
+      refuse: (_client, isAtOwnBound) =>
+        isAtOwnBound
+          ? new Problem('rate_limited', {
+              detail:
+                `The limit of ${callsInFlight} simultaneous calls of a client is reached: this ` +
+                `call did not begin within ${waitMs / 1_000} seconds, or too many calls waited.`,
+              retryAfterSeconds: 1,
+            })
+          : notBegun(waitMs),
+    })
+  const client = admitClients(limits.calls.burst)
+  const answer = admitClients(queuedMax)
+  return { network, client, answer }
 }
 
 const notBegun = (waitMs: number): Problem =>

@@ -178,7 +178,7 @@ export function watchPools(registry: Registry, databases: Databases): void {
 export function watchAdmissions(registry: Registry, admissions: Admissions): void {
   new Gauge({
     name: 'pinfold_calls_in_flight',
-    help: 'Running and waiting calls, by the kind of caller. A list counts as eight.',
+    help: 'Running and waiting calls, by the kind of caller, or answer. A list counts as eight.',
     labelNames: ['caller', 'state'],
     registers: [registry],
     collect() {

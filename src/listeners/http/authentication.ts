@@ -61,7 +61,7 @@ declare module 'fastify' {
 export const authenticate =
   (verifier: AccessTokenVerifier, rate: RateLimiter | null) =>
   async (request: FastifyRequest, reply: FastifyReply): Promise<void> => {
-    const { access } = request.routeOptions.config
+    const { access, answersRequests } = request.routeOptions.config
     if (request.is404 || access === 'open') return
     const presented = computeClientThumbprint(request.raw.socket)
     const caller = await verifier.verify(parseAuthorization(request.raw), presented)
@@ -69,9 +69,10 @@ export const authenticate =
     // A route without a stated scope is closed.
     if (access === undefined) throw new Problem('not_found')
     requireScope(caller, ...listNeededScopes(access))
-    // Cardholders are waiting at a terminal: requests of a card network are queued, and never
-    // rejected by rate.
-    if (rate && caller.kind !== 'network') reply.headers(rate.spend(caller.clientId))
+    // Cardholders are waiting at a terminal: requests of a card network, and the answers of clients
+    // to them, are queued, and never rejected by rate.
+    if (!rate || answersRequests || caller.kind === 'network') return
+    reply.headers(rate.spend(caller.clientId))
   }
 
 /** Lists the scopes; a caller needs one of them. */

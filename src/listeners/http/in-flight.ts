@@ -7,6 +7,11 @@ declare module 'fastify' {
   interface FastifyContextConfig {
     /** Whether the route returns a list, which costs as much as several other calls. */
     readonly lists?: boolean
+    /**
+     * Whether the route answers requests of this service. As many calls come as it sends requests:
+     * they have a queue of their own, and no rate.
+     */
+    readonly answersRequests?: boolean
   }
   interface FastifyRequest {
     /** Set when a bounded call may begin. */
@@ -22,8 +27,10 @@ interface InFlight {
   leave(): void
 }
 
-/** The admission for each kind of caller; absent without a bound. */
-export type Admissions = Partial<Record<Caller['kind'], Admission>>
+/**
+ * The admission for each kind of caller, and for the answers of clients; absent without a bound.
+ */
+export type Admissions = Partial<Record<Caller['kind'] | 'answer', Admission>>
 
 /** The cost of a page of a hundred entries, relative to a single read. */
 const listWeight = 8
@@ -36,7 +43,9 @@ const listWeight = 8
 export function boundInFlight(app: FastifyInstance, admissions: Admissions): void {
   app.decorateRequest('inFlight', null)
   app.addHook('preValidation', async (request, reply) => {
-    const admission = request.caller && admissions[request.caller.kind]
+    const { caller, routeOptions } = request
+    const admission =
+      caller && admissions[routeOptions.config.answersRequests ? 'answer' : caller.kind]
     if (admission) request.inFlight = await enter(admission, request, reply)
   })
   app.addHook('preHandler', async ({ inFlight }) => {

@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict'
+import { randomUUID } from 'node:crypto'
 import { once } from 'node:events'
 import { type ClientRequest, request } from 'node:http'
 import type { AddressInfo } from 'node:net'
@@ -81,6 +82,42 @@ test('a client has so many calls in flight; the next one waits, and no other cli
   release()
   assert.equal((await first).status, 200)
   assert.equal((await second).status, 404)
+})
+
+test('answers to decisions wait for no other call of their client, and spend no rate', async () => {
+  const { database, held, release } = holding(await openEmbedded(), 'list_granted_products')
+  const env = { CALLS_IN_FLIGHT: '1', RATE_PER_SECOND: '1', RATE_BURST: '1' }
+  const service = await openTestService({ database, env })
+  const list = service.call('GET', '/products')
+  await until(() => held() === 1)
+  const path = `/decisions/${randomUUID()}/answer`
+  const answers = Array.from({ length: 50 }, () =>
+    service.call('POST', path, { body: { decision: 'approve' } }),
+  )
+  for (const { headers, status } of await Promise.all(answers)) {
+    assert.equal(status, 404)
+    assert.equal(headers.ratelimit, undefined)
+  }
+  const other = await service.call('GET', '/cards/9999999999')
+  assert.equal(other.status, 429, 'the rate of the other calls')
+  release()
+  assert.equal((await list).status, 200)
+})
+
+test('answers of one client to decisions are in work at once up to its bound', async () => {
+  const { database, held, release } = holding(await openEmbedded(), 'find_decision_card')
+  const service = await openTestService({ database, env: { CALLS_IN_FLIGHT: '2' } })
+  const path = `/decisions/${randomUUID()}/answer`
+  const answers = Array.from({ length: 5 }, () =>
+    service.call('POST', path, { body: { decision: 'approve' } }),
+  )
+  await until(() => held() === 2)
+  assert.equal((await service.call('GET', '/cards/9999999999')).status, 404)
+  const { text } = await service.call('GET', '//metrics', { listener: 'private', token: null })
+  assert.ok(text.includes('pinfold_calls_in_flight{caller="answer",state="waiting"} 3\n'))
+  assert.equal(held(), 2)
+  release()
+  for (const { status } of await Promise.all(answers)) assert.equal(status, 404)
 })
 
 test('a call that is refused before it begins frees its place', async () => {

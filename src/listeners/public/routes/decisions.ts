@@ -82,6 +82,7 @@ export function answerDecisionRoute({ app, base, deciding }: PublicApi): void {
       attachValidation: true,
       config: {
         access: 'decisions.write',
+        answersRequests: true,
         bodyRequired: true,
         keepsBody: true,
         notRepeatable: 'the first answer counts',

@@ -53,7 +53,7 @@ export interface DecisionStreams {
   isTaken(request: DecisionKey): Promise<boolean>
   /** @throws `Problem` `rate_limited` if the client has the maximum number of streams. */
   open(clientId: string, expiresAt: Date): Promise<DecisionStream>
-  /** Ends all streams, and opens no more. */
+  /** Ends all streams, and opens no more. Resolves when nothing of them reads or writes. */
   close(): Promise<void>
 }
 
@@ -71,8 +71,18 @@ export function createDecisionStreams(
 ): DecisionStreams {
   const { database, onError } = context
   const streams = new Set<OpenStream>()
+  const leaving = new Set<Promise<void>>()
   const watch = watchRequests(context, streams, renewMs)
   let isClosed = false
+  const finish = async (stream: OpenStream): Promise<void> => {
+    if (!streams.delete(stream)) return
+    endStream(stream)
+    const left = leaveRequests(context, stream).catch(onError)
+    leaving.add(left)
+    await left
+    leaving.delete(left)
+    watch.lookNow()
+  }
   return {
     offer(clientId) {
       for (const stream of streams) if (stream.clientId === clientId) return watch.lookNow()
@@ -89,20 +99,15 @@ export function createDecisionStreams(
       }
       streams.add(stream)
       watch.start()
-      const finish = async () => {
-        if (!streams.delete(stream)) return
-        endStream(stream)
-        await leaveRequests(context, stream).catch(onError)
-        watch.lookNow()
-      }
       // The iteration may never have begun.
-      const end = () => void finish()
-      return { requests: readOn(stream, watch.lookNow, finish), end }
+      const end = () => void finish(stream)
+      return { requests: readOn(stream, watch.lookNow, () => finish(stream)), end }
     },
     async close() {
       isClosed = true
-      for (const stream of streams) endStream(stream)
+      for (const stream of streams) void finish(stream)
       await watch.stop()
+      await Promise.all(leaving)
     },
   }
 }
@@ -116,6 +121,8 @@ interface OpenStream {
   ready: StreamedRequest[]
   /** What it has taken, and what is neither answered nor late. */
   readonly unanswered: Map<string, DecisionKey>
+  /** What notes whether its requests are answered. */
+  readonly watching: Set<Promise<void>>
   /** Whether its last request was not answered. */
   isSilent: boolean
   readonly ended: AbortController
@@ -129,6 +136,7 @@ const createStream = (clientId: string, holder: string, expiresAt: Date): OpenSt
   expiresAt,
   ready: [],
   unanswered: new Map(),
+  watching: new Set(),
   isSilent: false,
   ended: new AbortController(),
   notify: null,
@@ -158,7 +166,8 @@ async function claimSlot(database: Database, clientId: string): Promise<string> 
 
 /** Leaves to other streams what a stream has taken, and releases its slot. */
 async function leaveRequests({ database }: StreamContext, stream: OpenStream): Promise<void> {
-  const { clientId, holder, unanswered } = stream
+  const { clientId, holder, unanswered, watching } = stream
+  await Promise.all(watching)
   if (unanswered.size > 0) {
     await stored.giveRequestsBack(database, [...unanswered.values()], holder)
   }
@@ -327,7 +336,10 @@ async function sendOn(
     await stored.giveRequestsBack(database, own, stream.holder)
     throw error
   }
-  for (const row of own) void watchAnswer(context, stream, row)
+  for (const row of own) {
+    const watched = watchAnswer(context, stream, row).finally(() => stream.watching.delete(watched))
+    stream.watching.add(watched)
+  }
   // It may have ended meanwhile, after it gave back what it had taken until then.
   if (stream.ended.signal.aborted) {
     await stored.giveRequestsBack(database, own, stream.holder)

@@ -46,7 +46,6 @@ for (const { name, open, skip } of databaseEngines) {
     beforeEach(async () => {
       await streams?.close()
       await answers?.close()
-      await until(async () => (await sql(database, 'select 1 from decision_stream')).length === 0)
       await sql(database, 'update decision set deadline = asked_at where concluded_at is null')
       answers = createCalledAnswers(database, fail)
       streams = createDecisionStreams({ database, answers, compose, onError: fail })
@@ -208,6 +207,20 @@ for (const { name, open, skip } of databaseEngines) {
       await until(() => reader.hasEnded())
       await setClientActive(database, 'demo-client', true)
       await strict.close()
+    })
+
+    test('nothing of a stream reads or writes once the streams are closed', async () => {
+      const reader = await openReader(streams)
+      const { decisionId } = await begin()
+      await until(() => reader.ids.includes(decisionId))
+      await streams.close()
+      assert.deepEqual(await sql(database, 'select holder from decision_stream'), [])
+      const [row] = await sql<{ taken: string | null }>(
+        database,
+        'select taken_by as taken from decision where decision_id = $1::uuid',
+        [decisionId],
+      )
+      assert.equal(row?.taken, null)
     })
 
     test('what waits in one process goes over the stream of another one', async () => {

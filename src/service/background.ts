@@ -54,7 +54,7 @@ export function startBackground(
   { audit: { erasureLeastDays: leastDays, retentionDays }, tlsRefreshMs }: BackgroundSettings,
   log: Logger,
 ): Background {
-  const { audit, authorizing, delivering, issuing, keys, tls } = service
+  const { audit, deciding, delivering, issuing, keys, tls } = service
   const delivery = startDelivery(delivering)
   const context = { ...issuing, database }
   const jobs = startJobs(
@@ -78,7 +78,7 @@ export function startBackground(
         failure: 'decisions of lost processes could not be concluded',
         run: (stop) =>
           sweepDecisions(
-            { ...authorizing, database },
+            { ...deciding.concluding, database },
             (err) => log.warn({ err }, 'the decision of a lost process could not be concluded'),
             stop,
           ),

@@ -1,22 +1,17 @@
 import type { Logger } from 'pino'
 import { Counter, Gauge, Histogram, type Registry } from 'prom-client'
-import type { Asker, AskObserver } from '../operations/decisions/ask.ts'
-import type { ClientAskObserver } from '../operations/decisions/ask-client.ts'
-import type { ShadowObserver } from '../operations/decisions/shadow.ts'
+import type { Asker } from '../operations/decisions/ask.ts'
 import { recordLateAnswer } from '../storage/decisions/calls.ts'
 import { recordEndpointState } from '../storage/decisions/endpoint-state.ts'
 import type { Database } from '../storage/engine/database.ts'
+import type { DecisionObserver } from './decisions.ts'
 
 /**
  * Counts what clients are asked and answer, and records late answers and changed endpoints. No
  * label names a client.
  * @param database for the records, which are written in the background.
  */
-export function askObserver(
-  registry: Registry,
-  database: Database,
-  log: Logger,
-): Omit<AskObserver, 'faulted'> & ClientAskObserver & Pick<ShadowObserver, 'compared'> {
+export function askObserver(registry: Registry, database: Database, log: Logger): DecisionObserver {
   const registers = [registry]
   const requests = new Counter({
     name: 'pinfold_decision_requests_total',
@@ -42,6 +37,11 @@ export function askObserver(
     labelNames: ['result'],
     registers,
   })
+  const ruleFailures = new Counter({
+    name: 'pinfold_decision_rule_failures_total',
+    help: 'Rules of fallbacks that failed: the authorization was declined.',
+    registers,
+  })
   const record = (recording: Promise<unknown>, what: string): void => {
     recording.catch((err: unknown) => log.warn({ err }, `${what} could not be recorded`))
   }
@@ -59,6 +59,15 @@ export function askObserver(
       if (purpose !== 'authorize') return
       const key = { publicToken: facts.card.publicToken, decisionId: reserved.decisionId }
       record(recordLateAnswer(database, key, { answer, answerHash }, null), 'a late answer')
+    },
+    ruleFailed({ clientId, endpointProductId, endpointVersion: version, decisionId }, error) {
+      ruleFailures.inc()
+      const productId = endpointProductId === 0 ? null : endpointProductId
+      const reason = error instanceof Error ? error.message : String(error)
+      log.warn(
+        { clientId, productId, version, decisionId, reason },
+        'the rule of a fallback failed, and the authorization is declined',
+      )
     },
     breakerChanged(endpoint, { facts }, change) {
       const { clientId, productId, version } = endpoint

@@ -13,6 +13,7 @@ import { createEndpointRegistry } from '../operations/decisions/registry.ts'
 import { createShadows, type ShadowObserver, type Shadows } from '../operations/decisions/shadow.ts'
 import { createDecisionSigner } from '../operations/decisions/signing.ts'
 import { createDecisionStreams } from '../operations/decisions/streams.ts'
+import type { StandInContext } from '../operations/decisions/sweep.ts'
 import { nameServers } from '../outbound/resolve-host.ts'
 import { simulatorNetwork } from '../sandbox/demo-data.ts'
 import type { Databases } from '../storage/engine/database.ts'
@@ -33,6 +34,12 @@ export const createDecisionEndpoints = (
   postPing: createPingPost({ ...targetRules(config), resolve: nameServers() }),
 })
 
+/** Receives what operators see of decisions. */
+export type DecisionObserver = Omit<AskObserver, 'faulted'> &
+  ClientAskObserver &
+  Pick<ShadowObserver, 'compared'> &
+  Pick<StandInContext, 'ruleFailed'>
+
 /** What lets the clients of cards decide. */
 export interface Deciding {
   readonly asker: Asker
@@ -40,6 +47,8 @@ export interface Deciding {
   /** It also asks shadow versions, after the answers that it observes. */
   readonly observe: AuthorizationContext['observe']
   readonly shadows: Shadows
+  /** What concludes the decisions of lost processes. */
+  readonly concluding: StandInContext
   /** What clients do with decisions by their own calls. */
   readonly calls: DecidingContext
 }
@@ -49,7 +58,7 @@ export function createDeciding(
   config: Config,
   authorizing: Omit<AuthorizationContext, 'decisions'>,
   { database, registry, signer }: Pick<EndpointContext, 'database' | 'registry' | 'signer'>,
-  observeAsks: Omit<AskObserver, 'faulted'> & ClientAskObserver & Pick<ShadowObserver, 'compared'>,
+  observeAsks: DecisionObserver,
   onError: (error: unknown) => void,
 ): Deciding {
   const lanes = createLanes({ ...targetRules(config), resolve: nameServers() })
@@ -73,14 +82,14 @@ export function createDeciding(
       shadows.answered(authorization)
     },
   }
+  const concluding = { ...authorizing, observe, ruleFailed: observeAsks.ruleFailed }
   const decisions = createDecisions({
-    ...authorizing,
-    observe,
+    ...concluding,
     registry,
     ask,
     shadows,
     isSimulator: (networkId) => networkId === simulatorNetwork.clientId,
   })
   const calls = { database, now: authorizing.now, registry, answers, streams, ask }
-  return { asker, decisions, observe, shadows, calls }
+  return { asker, decisions, observe, shadows, concluding, calls }
 }

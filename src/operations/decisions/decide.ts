@@ -17,7 +17,7 @@ import type {
 } from '../authorizations/authorization.ts'
 import { takesPart } from '../authorizations/controls.ts'
 import { composePinfoldRequest, type DecisionRequest } from './compose-request.ts'
-import { type ConcludeContext, conclude, type FoundDecision } from './conclude.ts'
+import { conclude, type FoundDecision } from './conclude.ts'
 import { acceptAnswer, standIn } from './decided.ts'
 import {
   type EndpointRegistry,
@@ -27,11 +27,11 @@ import {
 } from './registry.ts'
 import { applyRule } from './rule.ts'
 import type { Shadows } from './shadow.ts'
-import { concludeLost, isOverdue } from './sweep.ts'
+import { concludeLost, isOverdue, type StandInContext } from './sweep.ts'
 import { composeWaitingRequest } from './waiting-request.ts'
 
 /** The dependencies of a decision. */
-export interface DecisionContext extends ConcludeContext {
+export interface DecisionContext extends StandInContext {
   readonly registry: Pick<EndpointRegistry, 'find'>
   /** Asks the card's client, and resolves at the deadline at the latest. */
   readonly ask: (endpoint: DecisionEndpoint, request: DecisionRequest) => Promise<AskOutcome>
@@ -136,7 +136,7 @@ function prepareDecision(
 }
 
 async function askClient(
-  { ask }: DecisionContext,
+  { ask, ruleFailed }: DecisionContext,
   endpoint: DecisionEndpoint,
   waiting: WaitingDecision,
 ): Promise<FoundDecision> {
@@ -144,8 +144,11 @@ async function askClient(
   const { answer, ...asked } = await ask(endpoint, request)
   if (answer) return { decided: acceptAnswer(answer), asked }
   const cause = asked.error === null ? 'timeout' : 'error'
-  const decided = standIn(waiting.pending.fallback, cause, (rule) =>
-    applyRule(rule, composePinfoldRequest(request)),
+  const decided = standIn(
+    waiting.pending.fallback,
+    cause,
+    (rule) => applyRule(rule, composePinfoldRequest(request)),
+    (error) => ruleFailed(waiting, error),
   )
   return { decided, asked }
 }

@@ -77,11 +77,13 @@ const approveInstead = (decidedBy: Decider): Decided => ({
 /**
  * What stands in for an answer that did not come in time, or that cannot be used.
  * @param applyRule returns whether the rule approves. If it throws, the authorization is declined.
+ * @param onFault receives the error of the rule.
  */
 export function standIn(
   fallback: Fallback,
   cause: 'timeout' | 'error',
   applyRule: (rule: string) => boolean,
+  onFault: (error: unknown) => void,
 ): Decided {
   const kind = cause === 'timeout' ? fallback.onTimeout : fallback.onError
   if (kind === 'approve') return approveInstead(`fallback:${cause}`)
@@ -89,7 +91,8 @@ export function standIn(
   let isApproved: boolean
   try {
     isApproved = applyRule(fallback.rule)
-  } catch {
+  } catch (error) {
+    onFault(error)
     return declineUnavailable(`fallback:${cause}`)
   }
   const decidedBy = `rule:${cause}` as const

@@ -39,6 +39,7 @@ export function checkRule(text: string): string | null {
  * @param body the exact text that was sent.
  * @returns whether the rule approves.
  * @throws Error when the rule reads what the request does not have, overflows, or divides by zero.
+ *   Its message names the place in the rule, and no value of the request.
  */
 export function applyRule(rule: string, body: string): boolean {
   // CEL compares numbers of one kind only. All numbers of a request are integers.
@@ -50,10 +51,14 @@ export function applyRule(rule: string, body: string): boolean {
   })
   const program = compiled.get(rule) ?? compile(rule)
   compiled.set(rule, program)
-  return program({ request }) === true
+  try {
+    return program({ request }) === true
+  } catch (error) {
+    throw new RuleFault(describeFault(error, rule))
+  }
 }
 
-/** The fault of a rule, for its author. */
+/** The fault of a rule, for its author and for operators. */
 class RuleFault extends Error {}
 
 const compiled = new LRUCache<string, ParseResult>({ max: 1_000 })
@@ -144,7 +149,7 @@ interface LocatedFault {
 }
 
 function describeFault(error: unknown, text: string): string {
-  const { range, summary = 'It cannot be read' } = (error ?? {}) as LocatedFault
+  const { range, summary = 'It cannot be evaluated' } = (error ?? {}) as LocatedFault
   return range ? `${summary}, ${describePlace(text, range.start)}` : summary
 }
 

@@ -23,21 +23,30 @@ const approvableMs = 30_000
 /** The decisions that one run concludes at once. */
 const decisionsAtOnce = 20
 
+/** The dependencies of a conclusion that may need what stands in for an answer. */
+export interface StandInContext extends ConcludeContext {
+  /** Receives the error of a fallback's rule. The authorization is declined. */
+  readonly ruleFailed: (waiting: WaitingDecision, error: unknown) => void
+}
+
 /** Whether the process that asked was lost: it concludes soon after the deadline. */
 export const isOverdue = ({ deadline }: WaitingDecision): boolean =>
   Date.now() > deadline.getTime() + lostAfterMs
 
 /** Concludes a decision whose process was lost: by what the client said by a call, or instead. */
 export async function concludeLost(
-  context: ConcludeContext,
+  context: StandInContext,
   waiting: WaitingDecision,
 ): Promise<void> {
   const isApprovable = Date.now() <= waiting.deadline.getTime() + approvableMs
   const { fallback, format } = waiting.pending
   const request = composeWaitingRequest(waiting)
   const inTime = isApprovable ? fallback : ({ ...fallback, onTimeout: 'decline' } as const)
-  const decided = standIn(inTime, 'timeout', (rule) =>
-    applyRule(rule, composePinfoldRequest(request)),
+  const decided = standIn(
+    inTime,
+    'timeout',
+    (rule) => applyRule(rule, composePinfoldRequest(request)),
+    (error) => context.ruleFailed(waiting, error),
   )
   // Whether it was sent is unknown. If it was, these are its bytes.
   const requestHash = hash('sha256', formats[format].compose(request), 'buffer')
@@ -55,7 +64,7 @@ export async function concludeLost(
  * @param onError receives the error of one decision, which the next run tries again.
  */
 export async function sweepDecisions(
-  context: ConcludeContext,
+  context: StandInContext,
   onError: (error: unknown) => void,
   stop: AbortSignal = new AbortController().signal,
 ): Promise<void> {

@@ -140,7 +140,7 @@ test(`${kills} processes killed between reservation, request and conclusion rese
   deciding.answerBy(() => ({ decision: 'approve' }))
   await repeatAll(half)
   const faults: unknown[] = []
-  await sweepDecisions(service.authorizing, (fault) => faults.push(fault))
+  await sweepDecisions(service.deciding.concluding, (fault) => faults.push(fault))
   assert.deepEqual(faults, [])
   await repeatAll(purchases)
 

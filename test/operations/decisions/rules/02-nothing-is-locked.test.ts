@@ -200,7 +200,7 @@ onEachEngine((engine) => {
   const loseProcess = (fallback: object = {}) => {
     const registry = createEndpointRegistry(service.database)
     const lost = createDecisions({
-      ...service.authorizing,
+      ...service.deciding.concluding,
       registry: {
         async find(clientId, productId) {
           const inForce = await registry.find(clientId, productId)
@@ -257,7 +257,7 @@ onEachEngine((engine) => {
     await untilWaiting(card, 1)
     await passDeadlines(service.database)
     const faults: unknown[] = []
-    await sweepDecisions(other.authorizing, (fault) => faults.push(fault))
+    await sweepDecisions(other.deciding.concluding, (fault) => faults.push(fault))
     assert.equal(faults.length, 21)
     assert.equal((await outcomesOf(service, card)).length, 1)
     await sql(service.database, 'delete from decision where public_token = $1', [
@@ -274,7 +274,7 @@ onEachEngine((engine) => {
       loseAuthorization(card, { onTimeout })
       const faults: unknown[] = []
       const sweep = () =>
-        sweepDecisions(other.authorizing, (fault) => {
+        sweepDecisions(other.deciding.concluding, (fault) => {
           faults.push(fault)
         })
       await untilWaiting(card, 1)
@@ -318,7 +318,7 @@ onEachEngine((engine) => {
         [card.publicToken],
       )
       const faults: unknown[] = []
-      await sweepDecisions(other.authorizing, (fault) => faults.push(fault))
+      await sweepDecisions(other.deciding.concluding, (fault) => faults.push(fault))
       assert.deepEqual(faults, [])
       const [outcome] = await outcomesOf(service, card)
       assert.equal(outcome?.details.responseCode, '91')

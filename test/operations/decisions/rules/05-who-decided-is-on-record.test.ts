@@ -4,7 +4,7 @@ import { before, test } from 'node:test'
 import { enterAll, listEntries } from '../../../support/audit.ts'
 import type { DecisionBehaviour } from '../../../support/decision-endpoint.ts'
 import { issueCard } from '../../../support/network.ts'
-import { sql, type TestService } from '../../../support/service.ts'
+import { openTestService, sql, type TestService } from '../../../support/service.ts'
 import { onEachEngine } from '../../authorizations/engines.ts'
 import {
   buy,
@@ -29,6 +29,8 @@ interface Case {
 }
 
 const rule = 'request.amounts.billing.amount < 500'
+/** A purchase has no cashback. */
+const failingRule = 'request.amounts.cashback.amount < 500'
 
 const cases: Readonly<Record<string, Case>> = {
   'an endpoint that declines': {
@@ -75,6 +77,16 @@ const cases: Readonly<Record<string, Case>> = {
     decidedBy: 'rule:error',
     responseCode: '05',
     reason: 'do_not_honor',
+    statusCode: 500,
+    error: 'bad_status',
+    hasAnswer: true,
+  },
+  'a rule that fails': {
+    behaviour: () => 500,
+    settings: { fallback: { onError: 'rule', rule: failingRule } },
+    decidedBy: 'fallback:error',
+    responseCode: '91',
+    reason: 'decision_unavailable',
     statusCode: 500,
     error: 'bad_status',
     hasAnswer: true,
@@ -169,4 +181,19 @@ onEachEngine((engine) => {
       assert.equal(entry.details.decidedBy, expected.decidedBy)
     })
   }
+})
+
+test('a rule that fails is counted, and the log names the place in it', async () => {
+  const lines: string[] = []
+  const logging = await openTestService({ onLogLine: (line: string) => void lines.push(line) })
+  const fallback = { onError: 'rule', rule: failingRule }
+  const deciding = await letClientDecide(logging, { fallback })
+  deciding.answerBy(() => 500)
+  await buy(logging, await issueCard(logging), purchaseOf(1_000))
+  const { text } = await logging.call('GET', '//metrics', { listener: 'private', token: null })
+  assert.ok(text.includes('\npinfold_decision_rule_failures_total 1\n'))
+  const line = lines.find((each) => each.includes('the rule of a fallback failed'))
+  const { clientId, productId, reason, version } = JSON.parse(line ?? '')
+  assert.deepEqual([clientId, productId, version], ['demo-client', null, 1])
+  assert.match(reason, /^No such key: cashback, at line 1, column \d+$/)
 })

@@ -38,9 +38,12 @@ create table decision_endpoint_state (
   degraded_since timestamptz,
   -- The version that does not answer.
   degraded_version integer,
+  -- When a process saw it last.
+  degraded_seen_at timestamptz,
   changed_at timestamptz not null default now(),
   primary key (client_id, product_id),
-  check ((degraded_since is null) = (degraded_version is null))
+  check ((degraded_since is null) = (degraded_version is null)),
+  check ((degraded_since is null) = (degraded_seen_at is null))
 );
 
 -- What signs the requests to a client's endpoints. A replaced one also signs until signs_until.

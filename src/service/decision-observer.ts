@@ -79,7 +79,7 @@ export function askObserver(registry: Registry, database: Database, log: Logger)
         )
       const { publicToken } = facts.card
       record(
-        recordEndpointState(database, endpoint, publicToken, unanswered),
+        recordEndpointState(database, endpoint, publicToken, change.to, unanswered),
         'the state of a decision endpoint',
       )
     },

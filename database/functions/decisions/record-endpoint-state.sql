@@ -3,7 +3,12 @@
 -- it. Only the version that stopped answering can answer again: another one in force, such as the
 -- previous one beside a trial, shows nothing about it.
 --
--- p_unanswered: how many of the last 50 requests were not answered; null: it answers again.
+-- p_change is what a process has seen:
+--   degraded: it stopped answering: p_unanswered of the last 50 requests were not answered.
+--   answering: the first answer after that, or after a start of the process.
+--   still-degraded, still-answering: nothing changed since.
+-- A process that was lost confirms nothing. So an answer in a process that saw no change counts if
+-- nobody has seen the endpoint degraded for a minute.
 --
 -- Returns whether the state changed. Lock order: endpoint, card.
 create or replace function record_endpoint_state(
@@ -11,6 +16,7 @@ create or replace function record_endpoint_state(
   p_client_id text,
   p_product_id integer,
   p_version integer,
+  p_change text,
   p_unanswered integer
 ) returns boolean
 language plpgsql
@@ -19,16 +25,30 @@ declare
   v_now timestamptz := clock_timestamp();
   v_since timestamptz;
   v_version integer;
+  v_seen_at timestamptz;
+  v_is_degraded boolean := p_change in ('degraded', 'still-degraded');
   v_card card;
 begin
-  select degraded_since, degraded_version into v_since, v_version
+  select degraded_since, degraded_version, degraded_seen_at into v_since, v_version, v_seen_at
   from decision_endpoint_state
   where client_id = p_client_id and product_id = p_product_id
   for no key update;
-  if not found or (v_since is null) = (p_unanswered is null) then
+  if not found then
     return false;
   end if;
-  if p_unanswered is null and v_version is distinct from p_version then
+  if v_is_degraded and v_since is not null then
+    update decision_endpoint_state
+    set degraded_seen_at = v_now
+    where client_id = p_client_id and product_id = p_product_id and degraded_version = p_version;
+    return false;
+  end if;
+  if p_change = 'still-degraded' or not v_is_degraded and v_since is null then
+    return false;
+  end if;
+  if not v_is_degraded and v_version <> p_version then
+    return false;
+  end if;
+  if p_change = 'still-answering' and v_seen_at > v_now - interval '1 minute' then
     return false;
   end if;
   v_card := lock_card(p_public_token);
@@ -36,8 +56,9 @@ begin
     return false;
   end if;
   update decision_endpoint_state
-  set degraded_since = case when p_unanswered is not null then v_now end,
-    degraded_version = case when p_unanswered is not null then p_version end
+  set degraded_since = case when v_is_degraded then v_now end,
+    degraded_version = case when v_is_degraded then p_version end,
+    degraded_seen_at = case when v_is_degraded then v_now end
   where client_id = p_client_id and product_id = p_product_id;
   update card
   set last_sequence = v_card.last_sequence + 1
@@ -45,7 +66,7 @@ begin
   perform record_event(
     p_public_token, v_card.last_sequence + 1, p_client_id,
     case
-      when p_unanswered is not null then 'decision_endpoint.degraded'
+      when v_is_degraded then 'decision_endpoint.degraded'
       else 'decision_endpoint.recovered'
     end,
     null,

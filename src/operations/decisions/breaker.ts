@@ -8,7 +8,7 @@ export interface Breaker {
   admit(): Admitted | null
   /**
    * Takes what became of an admitted request.
-   * @returns the change that it makes, if any.
+   * @returns the change that it makes, or from time to time that nothing has changed.
    */
   settle(admitted: Admitted, isAnswered: boolean): BreakerChange | null
   isOpen(): boolean
@@ -16,21 +16,32 @@ export interface Breaker {
 
 export type Admitted = 'request' | 'probe'
 
-/** `answering`: the first answer since the breaker was created, or since it opened. */
+/**
+ * `answering`: the first answer since the breaker was created, or since it opened. The others
+ * confirm the state, which may be that of a process that was lost.
+ */
 export type BreakerChange =
   | { readonly to: 'degraded'; readonly unanswered: number }
-  | { readonly to: 'answering' }
+  | { readonly to: 'answering' | 'still-degraded' | 'still-answering' }
 
 const remembered = 50
 const unansweredMost = 20
 const restMs = 5_000
 const probeEveryMs = 1_000
+const confirmEveryMs = 20_000
 
 /** @param now a clock that never goes back, in milliseconds. */
 export function createBreaker(now: () => number = () => performance.now()): Breaker {
   let last: boolean[] = []
   let probesFromMs: number | null = null
   let isAnswering = false
+  let reportedAtMs = now()
+  const report = (change: BreakerChange): BreakerChange => {
+    reportedAtMs = now()
+    return change
+  }
+  const confirm = (to: 'still-degraded' | 'still-answering'): BreakerChange | null =>
+    now() - reportedAtMs < confirmEveryMs ? null : report({ to })
   return {
     admit() {
       if (probesFromMs === null) return 'request'
@@ -41,18 +52,19 @@ export function createBreaker(now: () => number = () => performance.now()): Brea
     settle(admitted, isAnswered) {
       if (probesFromMs === null) last = [...last.slice(1 - remembered), isAnswered]
       // A request from before it opened tells nothing new.
-      else if (admitted === 'request' || !isAnswered) return null
+      else if (admitted === 'request') return null
+      else if (!isAnswered) return confirm('still-degraded')
       if (isAnswered && !isAnswering) {
         probesFromMs = null
         isAnswering = true
-        return { to: 'answering' }
+        return report({ to: 'answering' })
       }
       const unanswered = last.filter((each) => !each).length
-      if (unanswered < unansweredMost) return null
+      if (unanswered < unansweredMost) return isAnswered ? confirm('still-answering') : null
       probesFromMs = now() + restMs
       isAnswering = false
       last = []
-      return { to: 'degraded', unanswered }
+      return report({ to: 'degraded', unanswered })
     },
     isOpen: () => probesFromMs !== null,
   }

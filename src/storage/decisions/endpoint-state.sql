@@ -2,5 +2,5 @@
 
 -- name: record_endpoint_state
 select record_endpoint_state(
-  :publicToken, :clientId, :productId, :version, :unanswered
+  :publicToken, :clientId, :productId, :version, :change, :unanswered
 ) as "isChanged";

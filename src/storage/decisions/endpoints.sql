@@ -31,6 +31,9 @@ set draft_version = :draftVersion, enforced_version = :enforcedVersion,
   degraded_version = case
     when enforced_version is not distinct from :enforcedVersion then degraded_version
   end,
+  degraded_seen_at = case
+    when enforced_version is not distinct from :enforcedVersion then degraded_seen_at
+  end,
   changed_at = now()
 where client_id = :clientId and product_id = :productId;
 

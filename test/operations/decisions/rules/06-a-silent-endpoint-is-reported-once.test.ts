@@ -1,6 +1,10 @@
 import assert from 'node:assert/strict'
 import { before, test } from 'node:test'
-import { recordEndpointState } from '../../../../src/storage/decisions/endpoint-state.ts'
+import type { PublicToken } from '../../../../src/domain/identifiers.ts'
+import {
+  recordEndpointState,
+  type SeenChange,
+} from '../../../../src/storage/decisions/endpoint-state.ts'
 import { hang } from '../../../support/decision-endpoint.ts'
 import { issueCard } from '../../../support/network.ts'
 import { sql, type TestService } from '../../../support/service.ts'
@@ -71,23 +75,51 @@ onEachEngine((engine) => {
     assert.equal(state?.since, null)
   })
 
+  const recordAs = (publicToken: PublicToken) => (version: number, change: SeenChange) => {
+    const [{ database }] = services
+    const endpoint = someEndpoint({ clientId: 'demo-client', version })
+    const unanswered = change === 'degraded' ? 20 : null
+    return recordEndpointState(database, endpoint, publicToken, change, unanswered)
+  }
+  const changesOf = async (publicToken: PublicToken) =>
+    (await listChanges())
+      .filter((change) => change.publicToken === publicToken)
+      .map(({ details, type }) => [type, details.version])
+
   test('the answer of another version does not end the report of a silent one', async () => {
+    const { publicToken } = await issueCard(services[0])
+    const record = recordAs(publicToken)
+    assert.equal(await record(1, 'degraded'), true)
+    assert.equal(await record(2, 'answering'), false)
+    assert.equal(await record(1, 'answering'), true)
+    assert.deepEqual(await changesOf(publicToken), [
+      ['decision_endpoint.degraded', 1],
+      ['decision_endpoint.recovered', 1],
+    ])
+  })
+
+  test('the report of a lost process counts for a minute, if others get answers', async () => {
     const [{ database }] = services
     const { publicToken } = await issueCard(services[0])
-    const record = (version: number, unanswered: number | null) => {
-      const endpoint = someEndpoint({ clientId: 'demo-client', version })
-      return recordEndpointState(database, endpoint, publicToken, unanswered)
-    }
-    assert.equal(await record(1, 20), true)
-    assert.equal(await record(2, null), false)
-    assert.equal(await record(1, null), true)
-    const changes = (await listChanges()).filter((change) => change.publicToken === publicToken)
-    assert.deepEqual(
-      changes.map(({ details, type }) => [type, details.version]),
-      [
-        ['decision_endpoint.degraded', 1],
-        ['decision_endpoint.recovered', 1],
-      ],
-    )
+    const record = recordAs(publicToken)
+    const passMinute = () =>
+      sql(
+        database,
+        `update decision_endpoint_state
+         set degraded_seen_at = degraded_seen_at - interval '61 seconds'`,
+      )
+    assert.equal(await record(1, 'still-degraded'), false, 'nothing is degraded')
+    await record(1, 'degraded')
+    assert.equal(await record(1, 'still-answering'), false)
+    await passMinute()
+    assert.equal(await record(1, 'still-degraded'), false)
+    assert.equal(await record(1, 'still-answering'), false, 'a living process has confirmed it')
+    await passMinute()
+    assert.equal(await record(2, 'still-answering'), false)
+    assert.equal(await record(1, 'still-answering'), true)
+    assert.deepEqual(await changesOf(publicToken), [
+      ['decision_endpoint.degraded', 1],
+      ['decision_endpoint.recovered', 1],
+    ])
   })
 })

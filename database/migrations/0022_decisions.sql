@@ -24,6 +24,14 @@ create table decision_endpoint (
   check (rule is not null or 'rule' not in (on_timeout, on_error))
 );
 
+-- Versions of endpoints as the service reads them.
+create view described_decision_endpoint as
+select client_id as "clientId", product_id as "productId", version, url,
+  timeout_ms as "timeoutMs", max_in_flight as "maxInFlight", on_timeout as "onTimeout",
+  on_error as "onError", rule, mode, sample_percent as "samplePercent", format,
+  api_version as "apiVersion", created_at as "createdAt"
+from decision_endpoint;
+
 -- The versions in force of each endpoint; null for none.
 create table decision_endpoint_state (
   client_id text not null,

@@ -62,6 +62,7 @@ import {
 } from '../../src/storage/decisions/conclude.ts'
 import {
   countEndpointVersions,
+  listClientEndpoints,
   listEndpointsInForce,
   listEndpointVersions,
 } from '../../src/storage/decisions/endpoints.ts'
@@ -374,6 +375,7 @@ const calls: readonly ((database: Database, limit: number) => Promise<unknown>)[
   (database, limit) => expireSessions(database, limit),
   (database) => listEndpointsInForce(database, clientId, productId),
   (database) => listEndpointVersions(database, { clientId, productId }),
+  (database, limit) => listClientEndpoints(database, clientId, limit),
   (database, limit) =>
     countEndpointVersions(database, { clientId, productId }, limit).catch(() => null),
   (database, limit) => measureDecisions(database, { clientId, after: allIds.after, limit }),

@@ -20,8 +20,8 @@ export interface SigningKeyRecord {
   readonly signsUntil: string | null
 }
 
-/** An endpoint with its versions and keys. */
-export interface EndpointRecord {
+/** An endpoint with its versions. */
+export interface VersionedEndpoint {
   readonly productId: number | null
   readonly draft: VersionRecord | null
   readonly enforced: VersionRecord | null
@@ -29,6 +29,10 @@ export interface EndpointRecord {
   readonly shadow: VersionRecord | null
   readonly degradedSince: string | null
   readonly changedAt: string
+}
+
+/** An endpoint with its versions and keys. */
+export interface EndpointRecord extends VersionedEndpoint {
   readonly signingKeys: readonly SigningKeyRecord[]
 }
 
@@ -38,21 +42,33 @@ export async function readRecord(
   reference: stored.EndpointReference,
 ): Promise<EndpointRecord | null> {
   const state = await stored.findEndpointState(connection, reference)
-  const rows = await stored.listEndpointVersions(connection, reference)
-  if (!state || rows.length === 0) return null
+  const versions = await stored.listEndpointVersions(connection, reference)
+  if (!state || versions.length === 0) return null
+  const { clientId, productId } = reference
+  return {
+    ...describeEndpoint({ productId, state, versions }),
+    signingKeys: (await listSigningKeys(connection, clientId)).map(signingKeyRecord),
+  }
+}
+
+/** Describes an endpoint, without the keys that all endpoints of a client share. */
+export function describeEndpoint({
+  productId,
+  state,
+  versions,
+}: stored.EndpointWithVersions): VersionedEndpoint {
   const find = (version: number | null): VersionRecord | null => {
-    const row = rows.find((each) => each.version === version)
+    const row = versions.find((each) => each.version === version)
     return row ? versionRecord(row) : null
   }
   return {
-    productId: reference.productId,
+    productId,
     draft: find(state.draftVersion),
     enforced: find(state.enforcedVersion),
     previous: find(state.previousVersion),
     shadow: find(state.shadowVersion),
     degradedSince: state.degradedSince?.toISOString() ?? null,
     changedAt: state.changedAt.toISOString(),
-    signingKeys: (await listSigningKeys(connection, reference.clientId)).map(signingKeyRecord),
   }
 }
 

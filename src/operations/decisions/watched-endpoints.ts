@@ -1,15 +1,16 @@
 import type { Decider } from '../../domain/decision.ts'
 import { Problem } from '../../domain/problem.ts'
 import { findClient } from '../../storage/clients/clients.ts'
+import { listClientEndpoints } from '../../storage/decisions/endpoints.ts'
 import * as figures from '../../storage/decisions/figures.ts'
 import type { Connection } from '../../storage/engine/database.ts'
 import { toFirstId } from '../authorizations/recorded-pages.ts'
-import { type EndpointRecord, readRecord } from './endpoint-record.ts'
+import { describeEndpoint, type VersionedEndpoint } from './endpoint-record.ts'
 
 /** The decision endpoints of a client, and how they did in the last hour, as operators see them. */
 export interface WatchedEndpoints {
   /** The endpoint for all products first. */
-  readonly endpoints: readonly EndpointRecord[]
+  readonly endpoints: readonly VersionedEndpoint[]
   readonly lastHour: {
     readonly decisions: number
     readonly p50Ms: number | null
@@ -50,15 +51,12 @@ export async function watchEndpoints(
   if (!(await findClient(database, clientId))) throw new Problem('not_found')
   const after = toFirstId(new Date(Date.now() - hourMs))
   const recent = { clientId, after, limit: decisionsMost }
-  const products = await figures.listEndpointProducts(database, clientId, endpointsMost)
-  const records = await Promise.all(
-    products.map((productId) => readRecord(database, { clientId, productId })),
-  )
+  const endpoints = await listClientEndpoints(database, clientId, endpointsMost)
   const latency = await figures.measureDecisions(database, recent)
   const decidedBy = await figures.countDeciders(database, recent)
   const failures = await figures.listFailedDecisions(database, recent, failuresMost)
   return {
-    endpoints: records.filter((record) => record !== null),
+    endpoints: endpoints.map(describeEndpoint),
     lastHour: { ...latency, decidedBy },
     failures: failures.map(({ askedAt, ...failure }) => ({
       ...failure,

@@ -70,24 +70,43 @@ cross join unnest(
   array[draft_version, enforced_version, previous_version, shadow_version]
 ) as named (version)
 cross join lateral (
-  select client_id as "clientId", product_id as "productId", version, url,
-    timeout_ms as "timeoutMs", max_in_flight as "maxInFlight", on_timeout as "onTimeout",
-    on_error as "onError", rule, mode, sample_percent as "samplePercent", format,
-    api_version as "apiVersion", created_at as "createdAt"
-  from decision_endpoint
-  where client_id = state.client_id and product_id = state.product_id
+  select *
+  from described_decision_endpoint
+  where "clientId" = state.client_id and "productId" = state.product_id
     and version = named.version
   limit 1
 ) as found
 where state.client_id = :clientId and state.product_id = :productId;
 
 -- name: find_decision_endpoint_version
-select client_id as "clientId", product_id as "productId", version, url,
-  timeout_ms as "timeoutMs", max_in_flight as "maxInFlight", on_timeout as "onTimeout",
-  on_error as "onError", rule, mode, sample_percent as "samplePercent", format,
-  api_version as "apiVersion", created_at as "createdAt"
-from decision_endpoint
-where client_id = :clientId and product_id = :productId and version = :version;
+select *
+from described_decision_endpoint
+where "clientId" = :clientId and "productId" = :productId and version = :version;
+
+-- The drafts of a client, and the versions in force, with the state of their endpoint.
+-- name: list_decision_endpoints_of_client
+select found.*, state.draft_version as "draftVersion",
+  state.enforced_version as "enforcedVersion", state.previous_version as "previousVersion",
+  state.shadow_version as "shadowVersion", state.degraded_since as "degradedSince",
+  state.changed_at as "changedAt"
+from (
+  select *
+  from decision_endpoint_state
+  where client_id = :clientId
+  order by product_id
+  limit :limit
+) as state
+cross join unnest(
+  array[draft_version, enforced_version, previous_version, shadow_version]
+) as named (version)
+cross join lateral (
+  select *
+  from described_decision_endpoint
+  where "clientId" = state.client_id and "productId" = state.product_id
+    and version = named.version
+  limit 1
+) as found
+order by state.product_id;
 
 -- Whether the client has an open stream, in any process.
 -- name: has_decision_stream
@@ -108,12 +127,9 @@ cross join lateral (
     ('shadow', shadow_version)
 ) as named (role, version)
 cross join lateral (
-  select client_id as "clientId", product_id as "productId", version, url,
-    timeout_ms as "timeoutMs", max_in_flight as "maxInFlight", on_timeout as "onTimeout",
-    on_error as "onError", rule, mode, sample_percent as "samplePercent", format,
-    api_version as "apiVersion", created_at as "createdAt"
-  from decision_endpoint
-  where client_id = state.client_id and product_id = state.product_id
+  select *
+  from described_decision_endpoint
+  where "clientId" = state.client_id and "productId" = state.product_id
     and version = named.version
   limit 1
 ) as found

@@ -169,6 +169,33 @@ export const listEndpointVersions = async (
 ): Promise<RegisteredEndpoint[]> =>
   (await selectVersions(connection, toKey(reference))).map(toEndpoint)
 
+/** An endpoint with its draft and its versions in force. */
+export interface EndpointWithVersions {
+  readonly productId: number | null
+  readonly state: EndpointState
+  readonly versions: readonly RegisteredEndpoint[]
+}
+
+const selectOfClient = declare<{ clientId: string; limit: number }, EndpointRow & EndpointState>(
+  'list_decision_endpoints_of_client',
+)
+
+/** Lists the endpoints of a client that have versions: the one for all products first. */
+export async function listClientEndpoints(
+  connection: Connection,
+  clientId: string,
+  limit: number,
+): Promise<EndpointWithVersions[]> {
+  const rows = await selectOfClient(connection, { clientId, limit })
+  return [...Map.groupBy(rows, ({ productId }) => productId)].flatMap(([productId, some]) => {
+    const [state] = some
+    if (!state) return []
+    return [
+      { productId: productId === 0 ? null : productId, state, versions: some.map(toEndpoint) },
+    ]
+  })
+}
+
 const selectVersion = declare<EndpointKey & { version: number }, EndpointRow>(
   'find_decision_endpoint_version',
 )

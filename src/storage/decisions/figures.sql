@@ -49,10 +49,3 @@ from recent
 where purpose = 'authorize' and decided_by <> 'endpoint'
 order by decision_id desc
 limit :failuresMost;
-
--- name: list_decision_endpoint_products
-select nullif(product_id, 0) as "productId"
-from decision_endpoint_state
-where client_id = :clientId
-order by product_id
-limit :limit;

@@ -70,15 +70,3 @@ export const listFailedDecisions = (
   { after, clientId, limit }: RecentDecisions,
   failuresMost: number,
 ): Promise<FailedDecision[]> => selectFailed(connection, { after, clientId, limit, failuresMost })
-
-const selectProducts = declare<{ clientId: string; limit: number }, { productId: number | null }>(
-  'list_decision_endpoint_products',
-)
-
-/** Lists the products of a client's endpoints; null is the endpoint for all products. */
-export const listEndpointProducts = async (
-  connection: Connection,
-  clientId: string,
-  limit: number,
-): Promise<(number | null)[]> =>
-  (await selectProducts(connection, { clientId, limit })).map(({ productId }) => productId)

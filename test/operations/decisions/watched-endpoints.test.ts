@@ -1,10 +1,18 @@
 import assert from 'node:assert/strict'
 import { suite, test } from 'node:test'
+import { watchEndpoints } from '../../../src/operations/decisions/watched-endpoints.ts'
+import {
+  insertEndpointVersion,
+  lockEndpoint,
+  updateEndpointState,
+} from '../../../src/storage/decisions/endpoints.ts'
+import type { Database } from '../../../src/storage/engine/database.ts'
 import { openDecisionEndpoint } from '../../support/decision-endpoint.ts'
 import { databaseEngines } from '../../support/engines.ts'
 import { ask } from '../../support/network.ts'
 import { openTestService, type TestService } from '../../support/service.ts'
 import { answerPing, putInForce } from './endpoint-service.ts'
+import { someEndpoint } from './requests.ts'
 
 const watch = async (service: TestService, clientId = 'demo-client') => {
   const path = `//clients/${clientId}/decision-endpoints`
@@ -50,6 +58,34 @@ for (const engine of databaseEngines) {
       )
       const other = await watch(service, 'demo-other-client')
       assert.deepEqual(other, { endpoints: [], lastHour: nothing, failures: [] })
+    })
+
+    test('the endpoints of a hundred products are read by one statement', async () => {
+      const database = await engine.open()
+      const service = await openTestService({ database })
+      for (let productId = 1; productId <= 100; productId += 1) {
+        const endpoint = someEndpoint({ clientId: 'demo-client', productId, version: 1 })
+        await lockEndpoint(database, endpoint)
+        await insertEndpointVersion(database, endpoint, endpoint, endpoint)
+        const versions = { draftVersion: 1, enforcedVersion: null }
+        const none = { previousVersion: null, shadowVersion: null }
+        await updateEndpointState(database, endpoint, { ...versions, ...none })
+      }
+      const read: string[] = []
+      const counting: Database = {
+        ...database,
+        query(statement, values) {
+          read.push(statement.name)
+          return database.query(statement, values)
+        },
+      }
+      const { endpoints } = await watchEndpoints({ database: counting }, 'demo-client')
+      assert.deepEqual(
+        endpoints.map(({ draft, productId }) => [productId, draft?.version]),
+        Array.from({ length: 100 }, (_, at) => [1 + at, 1]),
+      )
+      assert.ok(read.length <= 5, read.join())
+      await service.close()
     })
   })
 }

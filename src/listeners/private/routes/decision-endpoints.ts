@@ -25,7 +25,7 @@ export function watchedEndpointsRoute({ app, cards }: PrivateApi): void {
     async (request) => {
       const found = await watchEndpoints(cards, parseClientId(request))
       return {
-        endpoints: found.endpoints.map(({ signingKeys: _, ...endpoint }) => endpoint),
+        endpoints: [...found.endpoints],
         lastHour: { ...found.lastHour, decidedBy: [...found.lastHour.decidedBy] },
         failures: [...found.failures],
       }

@@ -1,5 +1,5 @@
 import type { DecisionFacts } from '../../domain/decision.ts'
-import type { WaitingRow } from '../../storage/decisions/streams.ts'
+import type { OfferedRequest } from '../../storage/decisions/streams.ts'
 import type { DecisionRequest } from './compose-request.ts'
 import { composeHeaders } from './exchange.ts'
 import { formats } from './formats.ts'
@@ -14,7 +14,7 @@ interface RowOptions {
 
 /** What a request is composed of, in whatever process. */
 type RequestRow = Pick<
-  WaitingRow,
+  OfferedRequest,
   'decisionId' | 'sequence' | 'purpose' | 'facts' | 'heldAmount' | 'heldCurrencyCode' | 'deadline'
 >
 

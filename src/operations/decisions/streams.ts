@@ -32,7 +32,7 @@ export interface StreamedRequest {
 }
 
 /** Composes and signs a request. The same row gives the same body in every process. */
-export type ComposeRow = (row: stored.WaitingRow) => Promise<StreamedRequest>
+export type ComposeRow = (row: stored.OfferedRequest) => Promise<StreamedRequest>
 
 /** An open stream of a client. */
 export interface DecisionStream {
@@ -291,7 +291,7 @@ async function passRequestsOn(
   let leftForMs = Number.POSITIVE_INFINITY
   if (clientIds.length === 0) return leftForMs
   const rows = await stored.listWaitingRequests(context.database, clientIds, requestsMost)
-  const chosen = new Map<OpenStream, stored.WaitingRow[]>()
+  const chosen = new Map<OpenStream, stored.OfferedRequest[]>()
   for (const row of rows) {
     const stream = chooseStream(waiting, chosen, row)
     const patienceMs = stream?.isSilent === true ? patienceFor(row) - row.ageMs : 0
@@ -303,14 +303,14 @@ async function passRequestsOn(
 }
 
 /** How long a request waits for a stream that is not silent. */
-const patienceFor = ({ timeoutMs }: stored.WaitingRow): number =>
+const patienceFor = ({ timeoutMs }: stored.OfferedRequest): number =>
   Math.min(patienceMostMs, timeoutMs / 4)
 
 /** Chooses the stream with the fewest unanswered requests, and a silent one at last. */
 function chooseStream(
   streams: readonly OpenStream[],
   chosen: ReadonlyMap<OpenStream, readonly unknown[]>,
-  { clientId }: stored.WaitingRow,
+  { clientId }: stored.OfferedRequest,
 ): OpenStream | null {
   const load = (stream: OpenStream) => stream.unanswered.size + (chosen.get(stream)?.length ?? 0)
   const [best] = streams
@@ -322,7 +322,7 @@ function chooseStream(
 async function sendOn(
   context: StreamContext,
   stream: OpenStream,
-  rows: readonly stored.WaitingRow[],
+  rows: readonly stored.OfferedRequest[],
 ): Promise<void> {
   const { compose, database } = context
   const taken = await stored.takeRequests(database, rows, stream.holder)
@@ -351,7 +351,7 @@ async function sendOn(
 async function watchAnswer(
   { answers, database, onError }: StreamContext,
   stream: OpenStream,
-  row: stored.WaitingRow,
+  row: stored.OfferedRequest,
 ): Promise<void> {
   const leftMs = Math.max(0, row.deadline.getTime() - Date.now())
   const isOver = AbortSignal.any([AbortSignal.timeout(leftMs), stream.ended.signal])

@@ -75,12 +75,11 @@ export function toReservation({
 }
 
 /** A reserved approval, as database/functions/decisions/reserve-decision.sql returns it. */
-export interface ReservedApproval {
+export interface ReservedHold {
   readonly sequence: number
   /** Null if an approval holds nothing. */
   readonly heldAmount: number | null
   readonly pending: PendingDecision
 }
 
-export const parseReserved = (text: string): ReservedApproval =>
-  JSON.parse(text) as ReservedApproval
+export const parseReserved = (text: string): ReservedHold => JSON.parse(text) as ReservedHold

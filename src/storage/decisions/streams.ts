@@ -5,7 +5,7 @@ import { loadStatements } from '../engine/statements.ts'
 import type { DecisionKey } from './calls.ts'
 
 /** A request that no stream of its client has taken yet. */
-export interface WaitingRow extends DecisionKey {
+export interface OfferedRequest extends DecisionKey {
   readonly clientId: string
   readonly sequence: number
   readonly purpose: DecisionPurpose
@@ -27,7 +27,7 @@ export interface WaitingRow extends DecisionKey {
 
 const declare = loadStatements(import.meta.url)
 
-const selectWaiting = declare<{ clientIds: readonly string[]; limit: number }, WaitingRow>(
+const selectWaiting = declare<{ clientIds: readonly string[]; limit: number }, OfferedRequest>(
   'list_waiting_requests',
 )
 
@@ -39,7 +39,7 @@ export async function listWaitingRequests(
   connection: Connection,
   clientIds: readonly string[],
   limit: number,
-): Promise<readonly WaitingRow[]> {
+): Promise<readonly OfferedRequest[]> {
   const rows = await selectWaiting(connection, { clientIds, limit })
   if (rows.length < limit || clientIds.length === 1) return rows
   // A cluster cannot limit the rows of each client in one statement. Those that have their share

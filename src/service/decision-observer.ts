@@ -53,10 +53,8 @@ export function askObserver(registry: Registry, database: Database, log: Logger)
     compared(result) {
       shadows.inc({ result })
     },
-    answeredLate({ facts, purpose, reserved }, { answer, answerHash }) {
+    answeredLate({ facts, reserved }, { answer, answerHash }) {
       late.inc()
-      // What came of asking a trial is recorded at its deadline, and there is no more to it.
-      if (purpose !== 'authorize') return
       const key = { publicToken: facts.card.publicToken, decisionId: reserved.decisionId }
       record(recordLateAnswer(database, key, { answer, answerHash }, null), 'a late answer')
     },

@@ -1,10 +1,6 @@
 import { hash } from 'node:crypto'
-import type {
-  AskError,
-  AskOutcome,
-  DecisionAnswer,
-  DecisionEndpoint,
-} from '../../domain/decision.ts'
+import type { AskError, AskOutcome, DecisionEndpoint } from '../../domain/decision.ts'
+import type { HashedAnswer } from '../../storage/decisions/calls.ts'
 import type { Admitted, BreakerChange } from './breaker.ts'
 import type { CalledAnswer } from './calls.ts'
 import type { DecisionRequest } from './compose-request.ts'
@@ -41,16 +37,9 @@ interface AskerLoad {
   readonly openBreakers: number
 }
 
-/** An answer that came after its deadline. */
-export interface LateAnswer {
-  readonly answer: DecisionAnswer
-  readonly answerHash: Uint8Array
-  readonly lateMs: number
-}
-
 /** Receives what an asker notices. */
 export interface AskObserver {
-  answeredLate(request: DecisionRequest, late: LateAnswer): void
+  answeredLate(request: DecisionRequest, late: HashedAnswer): void
   /** This process failed. The fallback decides. */
   faulted(error: unknown): void
   breakerChanged(endpoint: DecisionEndpoint, request: DecisionRequest, change: BreakerChange): void
@@ -127,7 +116,7 @@ export function createAsker({ isSandbox, lanes, now, observe, signer }: AskerOpt
     lane: Lane,
     ended: Promise<ExchangeResult>,
   ): Promise<void> {
-    const { abort, deadlineMs, isSent, request } = exchange
+    const { abort, isSent, request } = exchange
     if (!isSent || lane.overdue >= overdueMost) abort.abort()
     lane.overdue += 1
     const timer = setTimeout(() => abort.abort(), overdueMostMs)
@@ -136,8 +125,7 @@ export function createAsker({ isSandbox, lanes, now, observe, signer }: AskerOpt
     lane.overdue -= 1
     running.delete(exchange)
     if (answer === null || answerHash === null) return
-    const lateMs = Math.ceil(performance.now() - deadlineMs)
-    observe.answeredLate(request, { answer, answerHash, lateMs })
+    observe.answeredLate(request, { answer, answerHash })
   }
 
   return {

@@ -1,6 +1,6 @@
 import { createHmac, randomUUID } from 'node:crypto'
 import type { AskOutcome, DecisionEndpoint, DecisionPurpose } from '../../../src/domain/decision.ts'
-import { type Asker, createAsker, type LateAnswer } from '../../../src/operations/decisions/ask.ts'
+import { type Asker, createAsker } from '../../../src/operations/decisions/ask.ts'
 import { createClientAsker } from '../../../src/operations/decisions/ask-client.ts'
 import type { BreakerChange } from '../../../src/operations/decisions/breaker.ts'
 import type { CalledAnswer } from '../../../src/operations/decisions/calls.ts'
@@ -9,6 +9,7 @@ import { createLanes } from '../../../src/operations/decisions/lanes.ts'
 import type { DecisionSigner } from '../../../src/operations/decisions/signing.ts'
 import { addressPolicy } from '../../../src/outbound/address-policy.ts'
 import type { OutboundRules } from '../../../src/outbound/guarded-request.ts'
+import type { HashedAnswer } from '../../../src/storage/decisions/calls.ts'
 import { atEndOfFile } from '../../support/end-of-file.ts'
 import { someEndpoint, someFacts } from './requests.ts'
 
@@ -20,7 +21,7 @@ export type AskedSide = {
   asker: Asker
   asked: { purpose: DecisionPurpose; outcome: AskOutcome }[]
   faults: unknown[]
-  late: (LateAnswer & { request: DecisionRequest })[]
+  late: (HashedAnswer & { request: DecisionRequest })[]
   changes: (BreakerChange & { endpoint: DecisionEndpoint })[]
   ask: (url: string | null, members?: AskMembers) => Promise<AskOutcome>
 }

@@ -159,6 +159,15 @@ select public_token as "publicToken", decision_id as "decisionId", client_id as 
   purpose || ' ' || decided_by as "purposeAndDecider"
 from decision;
 
+-- Decisions that wait for an answer.
+create view waiting_decision as
+select public_token as "publicToken", decision_id as "decisionId", client_id as "clientId",
+  sequence, facts, pending, endpoint_product_id as "endpointProductId",
+  endpoint_version as "endpointVersion", held_amount::double precision as "heldAmount",
+  held_currency_code as "heldCurrencyCode", deadline, called_answer as "calledAnswer"
+from decision
+where concluded_at is null and purpose = 'authorize';
+
 -- The open streams of clients, ten slots for each. A slot whose lease has expired is free.
 create table decision_stream (
   client_id text not null,

@@ -1,7 +1,8 @@
 import type { AuthorizationCheck } from '../../domain/authorization-check.ts'
-import type { AskOutcome, DecisionAnswer } from '../../domain/decision.ts'
+import type { AskOutcome } from '../../domain/decision.ts'
 import { explainDecline } from '../../domain/decline-reason.ts'
 import { isApprovalCode, type ResponseCode } from '../../domain/response-code.ts'
+import { readAnswer } from '../../storage/decisions/calls.ts'
 import {
   type ConclusionState,
   concludeDecision,
@@ -68,24 +69,9 @@ function chooseFound(
   { calledAnswer }: Pick<ConclusionState, 'calledAnswer'>,
 ): FoundDecision {
   if (calledAnswer === null) return found
-  const { answerHash, holdExpiresAt, ...called } = JSON.parse(calledAnswer) as CalledAnswer
-  const answer = {
-    ...called,
-    holdExpiresAt: holdExpiresAt === null ? null : new Date(holdExpiresAt),
-  }
-  const asked = { ...found.asked, error: null, statusCode: null }
-  return {
-    decided: acceptAnswer(answer),
-    asked: { ...asked, answerHash: Buffer.from(answerHash, 'hex') },
-  }
-}
-
-/** An answer by a call, as `decision.called_answer` has it. */
-type CalledAnswer = Omit<DecisionAnswer, 'holdExpiresAt'> & {
-  /** RFC 3339. */
-  readonly holdExpiresAt: string | null
-  /** SHA-256 of its bytes, in hexadecimal. */
-  readonly answerHash: string
+  const { answer, answerHash } = readAnswer(calledAnswer)
+  const asked = { ...found.asked, error: null, statusCode: null, answerHash }
+  return { decided: acceptAnswer(answer), asked }
 }
 
 type UnsealedConclusion = Omit<NewConclusion, 'answer' | 'flaggedAnswer' | 'now'>

@@ -21,7 +21,8 @@ export interface HashedAnswer {
 const writeAnswer = ({ answer, answerHash }: HashedAnswer): string =>
   JSON.stringify({ ...answer, answerHash: Buffer.from(answerHash).toString('hex') })
 
-function readAnswer(text: string): HashedAnswer {
+/** Reads an answer that the database has stored, such as `decision.called_answer`. */
+export function readAnswer(text: string): HashedAnswer {
   const { answerHash, holdExpiresAt, ...answer } = JSON.parse(text) as WrittenAnswer
   return {
     answer: { ...answer, holdExpiresAt: holdExpiresAt === null ? null : new Date(holdExpiresAt) },

@@ -37,32 +37,17 @@ from conclude_decision(
 -- Few decisions wait at any time. The lower bound makes the planner read the index of those that
 -- wait, also while it believes that the table is empty.
 -- name: list_overdue_decisions
-select decision.public_token as "publicToken", decision.decision_id as "decisionId",
-  decision.client_id as "clientId", decision.sequence, decision.facts, decision.pending,
-  decision.endpoint_product_id as "endpointProductId",
-  decision.endpoint_version as "endpointVersion",
-  decision.held_amount::double precision as "heldAmount",
-  decision.held_currency_code as "heldCurrencyCode", decision.deadline,
-  decision.called_answer as "calledAnswer"
-from decision
-where decision.concluded_at is null and decision.purpose = 'authorize'
-  and decision.deadline < (select clock_timestamp() - :marginMs * interval '1 millisecond')
-  and decision.deadline >= :afterDeadline::timestamptz
-  and (decision.deadline, decision.decision_id) > (:afterDeadline::timestamptz, :afterId::uuid)
-order by decision.deadline, decision.decision_id
+select *
+from waiting_decision
+where deadline < (select clock_timestamp() - :marginMs * interval '1 millisecond')
+  and deadline >= :afterDeadline::timestamptz
+  and (deadline, "decisionId") > (:afterDeadline::timestamptz, :afterId::uuid)
+order by deadline, "decisionId"
 limit :limit;
 
 -- The decision that the request with this claim waits for.
 -- name: find_pending_decision
-select decision.public_token as "publicToken", decision.decision_id as "decisionId",
-  decision.client_id as "clientId", decision.sequence, decision.facts, decision.pending,
-  decision.endpoint_product_id as "endpointProductId",
-  decision.endpoint_version as "endpointVersion",
-  decision.held_amount::double precision as "heldAmount",
-  decision.held_currency_code as "heldCurrencyCode", decision.deadline,
-  decision.called_answer as "calledAnswer"
-from decision
-where decision.public_token = :publicToken and decision.concluded_at is null
-  and decision.purpose = 'authorize'
-  and decision.pending::jsonb #>> '{claim,claimId}' = :claimId
+select *
+from waiting_decision
+where "publicToken" = :publicToken and pending::jsonb #>> '{claim,claimId}' = :claimId
 limit 1;

@@ -75,12 +75,19 @@ export function createAsker({ isSandbox, lanes, now, observe, signer }: AskerOpt
       composeOutcome(startedMs, null, { ...noResult, error })
     const leftMs = Math.min(request.reserved.deadline.getTime() - Date.now(), endpoint.timeoutMs)
     if (leftMs <= 0) return refuse(null)
+    let body: string
+    try {
+      body = formats[endpoint.format].compose(request)
+    } catch (error) {
+      observe.faulted(error)
+      return refuse('signing_failed')
+    }
     const admitted = lane.breaker.admit()
     if (admitted === null) return refuse('breaker_open')
     const exchange: Exchange = {
       endpoint,
       request,
-      body: formats[endpoint.format].compose(request),
+      body,
       startedMs,
       deadlineMs: startedMs + leftMs,
       abort: new AbortController(),

@@ -53,6 +53,18 @@ test('connections are kept and used again', async () => {
   assert.equal(endpoint.connections(), 1)
 })
 
+test('a request that cannot be composed is an error as any other, and its cause is known', async () => {
+  const endpoint = await openDecisionEndpoint()
+  const { ask, faults } = openAsker()
+  const outcome = await ask(endpoint.url, { timeoutMs: Number.NaN })
+  assert.deepEqual([outcome.error, outcome.requestHash], ['signing_failed', null])
+  assert.deepEqual(
+    faults.map((fault) => fault instanceof RangeError),
+    [true],
+  )
+  assert.equal(endpoint.received.length, 0)
+})
+
 test('a request whose time is over is not sent', async () => {
   const endpoint = await openDecisionEndpoint()
   const outcome = await openAsker().ask(endpoint.url, { timeoutMs: 0 })

@@ -6,6 +6,8 @@ import { guardedRequests, type OutboundRules } from '../../outbound/guarded-requ
 import { TargetRefused } from '../../outbound/resolve-host.ts'
 import { hasOpenStream } from '../../storage/decisions/endpoints.ts'
 import type { Database } from '../../storage/engine/database.ts'
+import { answerBytesMax } from './parse-answer.ts'
+import { PostFailed, postDecision } from './post-decision.ts'
 import type { DecisionSigner } from './signing.ts'
 
 /** An answer with any status, or the fault of the call in one sentence. */
@@ -68,9 +70,6 @@ function findFault(
     )
   }
   if (status !== 200) return `The endpoint answered with the status ${status} instead of 200.`
-  if (text.length > answerBytesMax) {
-    return `The body of the answer exceeds ${answerBytesMax} bytes.`
-  }
   const members = parseObject(text)
   if (members === null) return 'The body of the answer is not a JSON object.'
   if (members.challenge === challenge) return null
@@ -86,35 +85,32 @@ function parseObject(text: string): Readonly<Record<string, unknown>> | null {
   }
 }
 
-const answerBytesMax = 4_096
-
 /** Creates the function that posts pings to checked addresses. */
 export function createPingPost(rules: OutboundRules): PostPing {
   const request = guardedRequests(rules)
   return async (url, headers, body, timeoutMs) => {
     const signal = AbortSignal.timeout(timeoutMs)
+    let status = 0
     try {
-      const response = await request(new URL(url), {
-        method: 'POST',
-        headers: {
-          ...headers,
-          'content-type': 'application/json',
-          'content-length': Buffer.byteLength(body),
-        },
+      const { bytes } = await postDecision(request, {
+        url: new URL(url),
+        headers,
         body,
         signal,
+        isAlone: false,
+        onStatus(statusCode) {
+          status = statusCode
+        },
       })
-      const chunks: Buffer[] = []
-      let lengthBytes = 0
-      for await (const chunk of response as AsyncIterable<Buffer>) {
-        chunks.push(chunk)
-        lengthBytes += chunk.length
-        if (lengthBytes > answerBytesMax) break
-      }
-      if (!response.complete) response.destroy()
-      return { status: response.statusCode ?? 0, text: Buffer.concat(chunks).toString('utf8') }
+      return { status, text: Buffer.from(bytes).toString('utf8') }
     } catch (error) {
-      return { fault: describeFailure(error, signal, timeoutMs) }
+      if (!(error instanceof PostFailed)) throw error
+      if (error.reason !== 'too_large') {
+        return { fault: describeFailure(error.cause, signal, timeoutMs) }
+      }
+      // Of an error page, the status tells more than the length.
+      if (status !== 200) return { status, text: '' }
+      return { fault: `The body of the answer exceeds ${answerBytesMax} bytes.` }
     }
   }
 }

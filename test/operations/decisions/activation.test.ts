@@ -107,8 +107,19 @@ test('a ping that is not answered correctly is refused with what was wrong', asy
     failed('The body of the answer is not a JSON object.'),
   )
   assert.deepEqual(
-    await refused(text(`{"challenge":"${'x'.repeat(10_000)}"}`)),
-    failed('The body of the answer exceeds 4096 bytes.'),
+    await refused(text(`{"challenge":"${'x'.repeat(20_000)}"}`)),
+    failed('The body of the answer exceeds 16384 bytes.'),
+  )
+})
+
+test('an error page of any length is reported by its status', async () => {
+  const page: DecisionBehaviour = (_, response) => {
+    response.writeHead(404, { 'content-type': 'text/html' }).end('x'.repeat(20_000))
+    return undefined
+  }
+  assert.deepEqual(
+    await refused(page),
+    failed('The endpoint answered with the status 404 instead of 200.'),
   )
 })
 

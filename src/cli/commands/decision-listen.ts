@@ -138,7 +138,7 @@ async function decide(
     await ask('POST', path, answer)
     await print(composeLine(request, describeAnswer(answer), startedMs))
   } catch (error) {
-    const text = `not answered: ${describeError(error)} The fallback decides.`
+    const text = `not answered, so that the fallback decides: ${describeError(error)}`
     await print(composeLine(request, text, startedMs))
   }
 }

@@ -1,10 +1,12 @@
 import type { Static } from 'typebox'
 import { type Content, html } from '../../listeners/http/html.ts'
 import { ClientSchema } from '../../listeners/private/schemas/clients.ts'
+import { WatchedEndpointsSchema } from '../../listeners/private/schemas/decision-endpoints.ts'
 import { badge, instant } from '../desk-parts.ts'
 import { actAndReturn } from '../done.ts'
 import { list, listed, pages } from '../listing.ts'
 import { type Act, formFields, path, type Screen, type Visit } from '../screen.ts'
+import { renderWorstState, type WatchedEndpoint } from './decision-endpoints.ts'
 
 const access = ['admin', 'support.read'] as const
 type Client = Static<typeof ClientSchema>
@@ -70,10 +72,14 @@ export const clientScreen: Screen = {
     const { clientId = '' } = visit.params
     const client = await visit.read(path`/clients/${clientId}`, ClientSchema)
     const isAdministrator = visit.scopes.has('admin')
+    const { endpoints } =
+      client.kind === 'client'
+        ? await visit.read(path`/clients/${clientId}/decision-endpoints`, WatchedEndpointsSchema)
+        : { endpoints: [] }
     return {
       title: client.clientName,
       body: html`<div class="columns">
-        ${facts(client)}
+        ${facts(client, endpoints)}
         <section aria-labelledby="may">
           <h2 id="may">Scopes</h2>
           ${
@@ -89,7 +95,7 @@ export const clientScreen: Screen = {
   },
 }
 
-const facts = (client: Client): Content =>
+const facts = (client: Client, endpoints: readonly WatchedEndpoint[]): Content =>
   html`<section aria-labelledby="client">
     <h2 id="client">${renderAccess(client)}</h2>
     <dl>
@@ -115,7 +121,10 @@ const facts = (client: Client): Content =>
       ${
         client.kind === 'client' &&
         html`<dt>Decisions</dt>
-          <dd><a href="${path`/console/clients/${client.clientId}/decisions`}">endpoint</a></dd>`
+          <dd>
+            <a href="${path`/console/clients/${client.clientId}/decisions`}">endpoints</a>
+            ${renderWorstState(endpoints)}
+          </dd>`
       }
     </dl>
   </section>`

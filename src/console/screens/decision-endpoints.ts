@@ -10,8 +10,8 @@ import { listed } from '../listing.ts'
 import { path, type Screen } from '../screen.ts'
 
 type Endpoints = Static<typeof WatchedEndpointsSchema>
-type Endpoint = Static<typeof WatchedEndpointSchema>
-type Version = NonNullable<Endpoint['enforced']>
+export type WatchedEndpoint = Static<typeof WatchedEndpointSchema>
+type Version = NonNullable<WatchedEndpoint['enforced']>
 type Failure = Endpoints['failures'][number]
 
 /** Where a client decides its authorizations, and how that goes. */
@@ -49,7 +49,7 @@ export const decisionEndpointsScreen: Screen = {
   },
 }
 
-function renderEndpoint(endpoint: Endpoint): Content {
+function renderEndpoint(endpoint: WatchedEndpoint): Content {
   const { changedAt, degradedSince, productId } = endpoint
   const versions = (['enforced', 'shadow', 'previous', 'draft'] as const).flatMap((name) => {
     const version = endpoint[name]
@@ -80,7 +80,16 @@ function renderEndpoint(endpoint: Endpoint): Content {
   </section>`
 }
 
-function renderState({ degradedSince, enforced, shadow }: Endpoint): Content {
+/** Shows the state of the endpoint that needs attention first. */
+export function renderWorstState(endpoints: readonly WatchedEndpoint[]): Content {
+  const worst =
+    endpoints.find(({ degradedSince }) => degradedSince !== null) ??
+    endpoints.find(({ enforced }) => enforced !== null) ??
+    endpoints[0]
+  return worst ? renderState(worst) : badge('None')
+}
+
+function renderState({ degradedSince, enforced, shadow }: WatchedEndpoint): Content {
   if (degradedSince !== null) return badge('Degraded', 'bad')
   if (enforced !== null) return badge('Decides', 'good')
   return shadow === null ? badge('Not in force') : badge('Shadow only', 'warn')

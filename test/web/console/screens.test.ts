@@ -151,6 +151,13 @@ async function takePicture(page: Page, name: string): Promise<void> {
   await writeFile(join(pictures, `${name}.png`), picture)
 }
 
+test('the page of a client leads to its decision endpoints, and shows their state', async () => {
+  const browser = await browse('support-lead')
+  const { text } = await browser.visit(addressOf('/console/clients/:clientId'))
+  const link = 'href="/console/clients/demo-client/decisions"'
+  assert.match(text, new RegExp(`${link}>endpoints</a>[^<]*<[^>]*>Decides<`))
+})
+
 suite('each screen', { skip: chromium.leftOut }, () => {
   const visits = new Map<string, Promise<Awaited<ReturnType<typeof signIn>>>>()
   const visitAs = (role: Role) => {

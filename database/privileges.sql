@@ -92,6 +92,8 @@ declare
     'has_declined_request',
     'has_early_reversal',
     'is_changeable',
+    'is_claim_taken',
+    'is_decision_reversed',
     'is_off_list',
     'is_payment_opened_since',
     'is_payment_over_since',
@@ -109,6 +111,7 @@ declare
     'reserve_decision',
     'reserve_spending',
     'settle_try',
+    'store_claimed_answer',
     'undo_act'
   ];
   v_function record;

@@ -68,11 +68,6 @@ declare
   v_decision decision;
   v_request authorization_request;
   v_pending jsonb;
-  v_claimant_id text;
-  v_key_hashes bytea[];
-  v_key_hash bytea;
-  v_claim_id uuid;
-  v_known_answer bytea;
   v_is_increment boolean;
   v_is_flagged boolean := false;
   v_held_amount bigint := p_held_amount;
@@ -103,41 +98,8 @@ begin
   v_pending := v_decision.pending::jsonb;
   called_answer := v_decision.called_answer;
   v_is_increment := jsonb_typeof(v_pending -> 'increment') = 'object';
-  -- A reversal of a part of an increment has taken it from the payment, which the increment raises.
-  is_reversed := v_decision.held_amount is not null and case
-    when v_is_increment then is_payment_over_since(
-      p_public_token, v_request.network_id, (v_pending #>> '{increment,paymentId}')::uuid,
-      v_request.network_transaction_id, v_decision.asked_at
-    )
-    else is_transaction_reversed(
-      v_request.network_id,
-      string_to_array(v_pending ->> 'transactionHashes', ',')::bytea[]
-    )
-    or v_request.network_transaction_id is not null
-    and (
-      has_early_reversal(
-        p_public_token, v_request.network_id, v_request.network_transaction_id, p_now
-      )
-      or is_payment_opened_since(
-        p_public_token, v_request.network_id, v_request.network_transaction_id,
-        v_decision.asked_at
-      )
-    )
-  end;
-  is_taken := false;
-  if jsonb_typeof(v_pending -> 'claim') = 'object' then
-    v_claimant_id := v_pending #>> '{claim,clientId}';
-    v_claim_id := (v_pending #>> '{claim,claimId}')::uuid;
-    v_key_hashes := string_to_array(v_pending #>> '{claim,keyHashes}', ',')::bytea[];
-    foreach v_key_hash in array v_key_hashes loop
-      select record.answer into v_known_answer
-      from idempotency_record as record
-      where record.client_id = v_claimant_id and record.key_hash = v_key_hash
-        and record.claim_id = v_claim_id
-      for no key update;
-      is_taken := is_taken or not found or v_known_answer is not null;
-    end loop;
-  end if;
+  is_reversed := is_decision_reversed(v_decision, v_request, p_now);
+  is_taken := is_claim_taken(v_pending -> 'claim');
   if called_answer is distinct from p_called_answer or is_reversed <> p_is_reversed
     or is_taken <> p_is_taken
   then
@@ -199,11 +161,9 @@ begin
     end if;
   end if;
   if not is_taken then
-    foreach v_key_hash in array coalesce(v_key_hashes, '{}') loop
-      update idempotency_record as record
-      set answer = case when v_is_flagged then p_flagged_answer else p_answer end
-      where record.client_id = v_claimant_id and record.key_hash = v_key_hash;
-    end loop;
+    perform store_claimed_answer(
+      v_pending -> 'claim', case when v_is_flagged then p_flagged_answer else p_answer end
+    );
   end if;
   perform record_event(
     p_public_token, v_sequence, v_decision.client_id,

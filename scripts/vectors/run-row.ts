@@ -1,6 +1,7 @@
 import { isDeepStrictEqual } from 'node:util'
 import { CryptoRefusal } from '../../src/crypto/refusal.ts'
 import { cardOperations, domainOperations } from './card-operations.ts'
+import { chipOperations } from './chip-operations.ts'
 import { jweOperations, keyOperations, rsaOperations } from './key-operations.ts'
 import { pinBlockOperations } from './pin-block-operations.ts'
 import {
@@ -21,6 +22,7 @@ const operations: ReadonlyMap<string, Operation> = new Map(
   Object.entries({
     ...pinBlockOperations,
     ...cardOperations,
+    ...chipOperations,
     ...keyOperations,
     ...jweOperations,
     ...rsaOperations,
@@ -68,7 +70,8 @@ function compareRefusal(error: unknown, { expected }: VectorRow): Outcome {
  * the row's own operation if given.
  */
 async function runTrap(row: VectorRow, primitive: string): Promise<Outcome> {
-  const { claimed = row.expected.mustNotEqual, ...others } = row.inputs
+  const { mustNotEqual = row.expected.value } = row.expected
+  const { claimed = mustNotEqual, ...others } = row.inputs
   if (typeof claimed !== 'string') return failed('claims nothing')
   const named = operations.get(row.op)
   // A claim without a PAN is tried with the neutral one.

@@ -18,6 +18,7 @@ const messages = {
   public_jwk_refused: 'The public key is not usable.',
   agreement_refused: 'The keys do not agree on a secret.',
   message_mac_refused: 'The MAC of the message cannot be made.',
+  emv_refused: 'The value of the chip cannot be made.',
   rsa_oaep_refused: 'The RSA ciphertext did not open.',
 } as const
 

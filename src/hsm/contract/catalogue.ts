@@ -13,6 +13,10 @@ export const keyNames = [
   'request-fingerprint',
   'cvk',
   'pvk',
+  'chip-ac',
+  'chip-smc',
+  'chip-smi',
+  'cvc3',
   'token-signing',
   'card-data-wrap',
   'card-data-sign',
@@ -114,6 +118,13 @@ const hmac = {
   action: 'mac',
 } as const
 const doubleLengthTdes = { algorithm: 'T', modeOfUse: 'C', lengthBytes: 16 } as const
+/** The master key of an issuer, from which the keys of its chips are derived. */
+const chipMaster = {
+  algorithm: 'T',
+  modeOfUse: 'X',
+  lengthBytes: 16,
+  action: 'blocks',
+} as const
 const ec = { algorithm: 'E', lengthBytes: null } as const
 const rsa = { algorithm: 'R', lengthBytes: null } as const
 
@@ -144,6 +155,17 @@ const staysHere = { mayLeave: false, publication: null } as const
 const mayBeShared = { mayLeave: true, publication: null } as const
 const reEncrypted = { retirement: { by: 're-encryption' } } as const
 const untilOperator = { retirement: { by: 'operator' } } as const
+
+/**
+ * Cards in the field keep the keys that they were made with, so a version is used until the last
+ * of them expires.
+ */
+const ofChips = {
+  ...untilOperator,
+  columns: [],
+  ...mayBeShared,
+  cryptoperiod: deriving,
+} as const
 
 export const keyCatalogue = {
   pan: {
@@ -216,6 +238,26 @@ export const keyCatalogue = {
     columns: ['card.pvv'],
     ...mayBeShared,
     cryptoperiod: authenticating,
+  },
+  'chip-ac': {
+    description: 'Derives the keys with which chips make cryptograms.',
+    kind: { purpose: 'chip-ac', keyUsage: 'E0', ...chipMaster },
+    ...ofChips,
+  },
+  'chip-smc': {
+    description: 'Derives the keys that encipher commands to chips.',
+    kind: { purpose: 'chip-smc', keyUsage: 'E1', ...chipMaster },
+    ...ofChips,
+  },
+  'chip-smi': {
+    description: 'Derives the keys that authenticate commands to chips.',
+    kind: { purpose: 'chip-smi', keyUsage: 'E2', ...chipMaster },
+    ...ofChips,
+  },
+  cvc3: {
+    description: 'Derives the keys of CVC3, the dynamic value of contactless magnetic stripes.',
+    kind: { purpose: 'cvc3', keyUsage: 'E4', ...chipMaster },
+    ...ofChips,
   },
   'token-signing': {
     description: 'Signs access tokens.',

@@ -146,11 +146,15 @@ export interface WorkingKeys {
 export type WorkingKey<Name extends catalogue.KeyName> =
   WorkingKeys[(typeof catalogue.keyCatalogue)[Name]['kind']['action']]
 
-/** The operations that a mode of use allows (X9.143, table 7). A PVK (`C`) only generates. */
+/**
+ * The operations that a mode of use allows (X9.143, table 7). A PVK (`C`) only generates; the keys
+ * of chips are derived (`X`) by enciphering.
+ */
 const allowed: Readonly<Record<string, readonly ('encipher' | 'decipher')[]>> = {
   B: ['encipher', 'decipher'],
   C: ['encipher'],
   D: ['decipher'],
+  X: ['encipher'],
 }
 
 /** Restricts a key to the operations of its mode of use; other operations throw Error. */

@@ -1,0 +1,83 @@
+import type { ChipProfile } from '../../domain/chip-profile.ts'
+import type { Pin } from '../../domain/pin.ts'
+import type { CardReference, KeyReference } from './card.ts'
+
+/** A chip, and how it makes cryptograms. */
+export interface ChipReference {
+  readonly card: CardReference
+  /** 2 digits; `00` where the chip has none. */
+  readonly panSequenceNumber: string
+  readonly profile: ChipProfile
+}
+
+/** A cryptogram with the values that it was made with. */
+export interface ChipCryptogram {
+  /** What it is made over (src/domain/chip-profile.ts). */
+  readonly data: Uint8Array
+  /** 2 bytes. */
+  readonly atc: Uint8Array
+  /** 4 bytes. */
+  readonly unpredictableNumber: Uint8Array
+  /** 8 bytes. */
+  readonly arqc: Uint8Array
+}
+
+/** What the issuer answers: a response code (2 bytes), or a status update (4 bytes). */
+export type ChipAnswer =
+  | { readonly responseCode: Uint8Array }
+  | { readonly cardStatusUpdate: Uint8Array; readonly proprietaryData: Uint8Array }
+
+/** A command that an issuer sends to a chip (ISO/IEC 7816-4). */
+export interface ChipCommand {
+  /** CLA, INS, P1 and P2. */
+  readonly header: Uint8Array
+  /** In clear, and enciphered by the verb; empty for a command without data. */
+  readonly data: Uint8Array
+}
+
+/** The keys of a script. */
+export interface ScriptKeys {
+  readonly ac: KeyReference
+  readonly smc: KeyReference
+  readonly smi: KeyReference
+}
+
+/**
+ * The verbs on chips. Keys of cards and of sessions exist only inside the boundary, for the time of
+ * one call.
+ */
+export interface ChipHsm {
+  /** Whether the chip made the cryptogram; compared in constant time. */
+  verifyCryptogram(
+    chip: ChipReference,
+    key: KeyReference,
+    cryptogram: ChipCryptogram,
+  ): Promise<boolean>
+  /**
+   * Answers a cryptogram that was verified (EMV Book 2, 8.2).
+   * @returns 8 bytes for a response code, 4 for a status update.
+   */
+  answerCryptogram(
+    chip: ChipReference,
+    key: KeyReference,
+    cryptogram: ChipCryptogram,
+    answer: ChipAnswer,
+  ): Promise<Uint8Array>
+  /**
+   * Makes a command without data, such as one that blocks the application.
+   * @returns the command with its MAC, as the chip takes it.
+   */
+  makeCommand(
+    chip: ChipReference,
+    keys: ScriptKeys,
+    cryptogram: ChipCryptogram,
+    header: Uint8Array,
+  ): Promise<Uint8Array>
+  /** Makes the command that changes the PIN in the chip (PIN CHANGE/UNBLOCK, P2 01 or 02). */
+  makePinChange(
+    chip: ChipReference,
+    keys: ScriptKeys,
+    cryptogram: ChipCryptogram,
+    newPin: Pin,
+  ): Promise<Uint8Array>
+}

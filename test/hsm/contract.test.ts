@@ -15,6 +15,7 @@ import { randomDigits } from '../../src/hsm/verbs/card-numbers.ts'
 import { openSoftHsm } from '../support/softhsm.ts'
 import { auditGuarantees } from './contract/audit.ts'
 import { cardNumberGuarantees, pinGuarantees } from './contract/cards.ts'
+import { chipGuarantees } from './contract/chips.ts'
 import { keyGuarantees } from './contract/keys.ts'
 import { macGuarantees } from './contract/macs.ts'
 import { pairGuarantees } from './contract/pairs.ts'
@@ -28,6 +29,7 @@ const allGuarantees = {
   PINs: pinGuarantees,
   verification: verificationGuarantees,
   MACs: macGuarantees,
+  chips: chipGuarantees,
   records: recordGuarantees,
   keys: keyGuarantees,
   'key pairs': pairGuarantees,

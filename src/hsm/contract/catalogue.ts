@@ -16,7 +16,7 @@ export const keyNames = [
   'chip-ac',
   'chip-smc',
   'chip-smi',
-  'cvc3',
+  'chip-dynamic',
   'token-signing',
   'card-data-wrap',
   'card-data-sign',
@@ -254,9 +254,10 @@ export const keyCatalogue = {
     kind: { purpose: 'chip-smi', keyUsage: 'E2', ...chipMaster },
     ...ofChips,
   },
-  cvc3: {
-    description: 'Derives the keys of CVC3, the dynamic value of contactless magnetic stripes.',
-    kind: { purpose: 'cvc3', keyUsage: 'E4', ...chipMaster },
+  'chip-dynamic': {
+    description:
+      'Derives the keys of dynamic values of contactless magnetic stripes, such as CVC3.',
+    kind: { purpose: 'chip-dynamic', keyUsage: 'E4', ...chipMaster },
     ...ofChips,
   },
   'token-signing': {

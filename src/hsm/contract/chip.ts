@@ -1,6 +1,5 @@
 import type { ChipProfile } from '../../domain/chip-profile.ts'
-import type { Pin } from '../../domain/pin.ts'
-import type { CardReference, KeyReference } from './card.ts'
+import type { CardReference, KeyReference, StoredPin } from './card.ts'
 
 /** A chip, and how it makes cryptograms. */
 export interface ChipReference {
@@ -26,14 +25,6 @@ export interface ChipCryptogram {
 export type ChipAnswer =
   | { readonly responseCode: Uint8Array }
   | { readonly cardStatusUpdate: Uint8Array; readonly proprietaryData: Uint8Array }
-
-/** A command that an issuer sends to a chip (ISO/IEC 7816-4). */
-export interface ChipCommand {
-  /** CLA, INS, P1 and P2. */
-  readonly header: Uint8Array
-  /** In clear, and enciphered by the verb; empty for a command without data. */
-  readonly data: Uint8Array
-}
 
 /** The keys of a script. */
 export interface ScriptKeys {
@@ -64,7 +55,8 @@ export interface ChipHsm {
     answer: ChipAnswer,
   ): Promise<Uint8Array>
   /**
-   * Makes a command without data, such as one that blocks the application.
+   * Makes a command with clear data or none, such as one that blocks the application.
+   * @param header CLA, INS, P1 and P2 (ISO/IEC 7816-4).
    * @returns the command with its MAC, as the chip takes it.
    */
   makeCommand(
@@ -72,12 +64,17 @@ export interface ChipHsm {
     keys: ScriptKeys,
     cryptogram: ChipCryptogram,
     header: Uint8Array,
+    data: Uint8Array,
   ): Promise<Uint8Array>
-  /** Makes the command that changes the PIN in the chip (PIN CHANGE/UNBLOCK, P2 01 or 02). */
+  /**
+   * Makes the command that changes the PIN in the chip: PIN CHANGE/UNBLOCK with P2 02, which does
+   * not prove the current PIN.
+   * @throws Error for a PIN that is stored as a PVV, which does not reveal it.
+   */
   makePinChange(
     chip: ChipReference,
     keys: ScriptKeys,
     cryptogram: ChipCryptogram,
-    newPin: Pin,
+    newPin: StoredPin,
   ): Promise<Uint8Array>
 }

@@ -65,9 +65,18 @@ const newKey = (kind: KeyKind): tokenObjects.TokenKey => ({
   id: randomBytes(16).toString('hex'),
 })
 
-/** A zone master key is only used for MACs, which need encryption only. */
-const listPermissions = ({ keyUsage, modeOfUse }: KeyKind): readonly tokenObjects.Permission[] =>
-  keyUsage === 'K1' ? ['encrypt'] : (allowedByMode[modeOfUse] ?? [])
+/**
+ * A zone master key is only used for MACs, which need encryption only. So does a key that those of
+ * chips are derived from, which is enciphering.
+ */
+const listPermissions = ({
+  algorithm,
+  keyUsage,
+  modeOfUse,
+}: KeyKind): readonly tokenObjects.Permission[] =>
+  keyUsage === 'K1' || (modeOfUse === 'X' && algorithm === 'T')
+    ? ['encrypt']
+    : (allowedByMode[modeOfUse] ?? [])
 
 async function drawPair(
   session: TokenSession,

@@ -7,6 +7,7 @@ import { openKeyRing } from '../keys/key-ring.ts'
 import { auditVerbs } from './audit.ts'
 import { cardDataVerbs } from './card-data.ts'
 import { cardNumberVerbs, type DigitSource, randomDigits } from './card-numbers.ts'
+import { chipVerbs } from './chips.ts'
 import { keyLifeVerbs } from './keys.ts'
 import { macVerbs } from './macs.ts'
 import { pinVerbs } from './pins.ts'
@@ -41,6 +42,7 @@ export async function openEngineHsm(
     ...macVerbs(engine),
     ...auditVerbs(engine, ring, keyStore),
     ...cardDataVerbs(engine, ring, keyStore, pins),
+    ...chipVerbs(ring),
     ...verificationVerbs(ring, openZoneKeys(engine)),
     async tokenSigningKeys() {
       return (await ring.versions('token-signing')).map(({ key, version }) => ({

@@ -1,0 +1,151 @@
+import assert from 'node:assert/strict'
+import { randomBytes } from 'node:crypto'
+import { test } from 'node:test'
+import {
+  computeArpc1,
+  computeArpc2,
+  computeCryptogram,
+} from '../../../src/crypto/emv-cryptogram.ts'
+import * as emvKeys from '../../../src/crypto/emv-keys.ts'
+import { computeScriptMac } from '../../../src/crypto/emv-scripts.ts'
+import { decipherTdesCbc, decipherTdesEcb, encipherTdesEcb } from '../../../src/crypto/tdes.ts'
+import { type ChipProfile, chipProfiles } from '../../../src/domain/chip-profile.ts'
+import { Pan } from '../../../src/domain/pan.ts'
+import { Pin } from '../../../src/domain/pin.ts'
+import type { ChipCryptogram, ChipReference } from '../../../src/hsm/contract/chip.ts'
+import { cardOf, drawTdesKey, openWith, rules, type Subject } from '../implementation.ts'
+
+const pan = '4000001234567899'
+const panSequenceNumber = '01'
+const keyNames = ['chip-ac', 'chip-smc', 'chip-smi'] as const
+const references = { ac: 'chip-ac/1', smc: 'chip-smc/1', smi: 'chip-smi/1' }
+
+/** A chip whose keys the test knows, on the HSM and in the test's own hands. */
+async function openChip(subject: Subject, profile: ChipProfile) {
+  const panKey = randomBytes(32)
+  const known = Object.fromEntries(keyNames.map((name) => [name, drawTdesKey()]))
+  const hsm = await openWith(subject(), { pan: panKey, ...known })
+  const chip: ChipReference = { card: cardOf(panKey, new Pan(pan)), panSequenceNumber, profile }
+  const cardKey = (name: (typeof keyNames)[number]): Promise<Buffer> =>
+    emvKeys.deriveCardKey(
+      profile.cardKey,
+      { encipher: async (blocks) => encipherTdesEcb(known[name] ?? Buffer.alloc(0), blocks) },
+      { pan, panSequenceNumber },
+    )
+  return { hsm, chip, cardKey }
+}
+
+/** What the chip itself would send. */
+async function makeCryptogram(
+  profile: ChipProfile,
+  cardKey: Buffer,
+): Promise<ChipCryptogram & { readonly sessionKey: Buffer }> {
+  const [data, atc, unpredictableNumber] = [randomBytes(40), randomBytes(2), randomBytes(4)]
+  const sessionKeys = {
+    none: () => cardKey,
+    common: () => emvKeys.deriveSessionKey(cardKey, emvKeys.diversifyByAtc(atc)),
+    mChip: () =>
+      emvKeys.deriveSessionKey(cardKey, emvKeys.diversifyMChip(atc, unpredictableNumber)),
+  }
+  const sessionKey = sessionKeys[profile.sessionKey]()
+  const arqc = computeCryptogram(sessionKey, data, profile.padding)
+  return { data, atc, unpredictableNumber, arqc, sessionKey }
+}
+
+const messagingKey = (profile: ChipProfile, cardKey: Buffer, { arqc, atc }: ChipCryptogram) =>
+  profile.messaging === 'visa'
+    ? emvKeys.deriveVisaMessagingKey(cardKey, atc)
+    : emvKeys.deriveSessionKey(cardKey, arqc)
+
+export function chipGuarantees(subject: Subject): void {
+  for (const [name, profile] of Object.entries(chipProfiles)) {
+    test(`the cryptogram of a ${name} chip passes, and with one bit changed it does not`, async () => {
+      const { cardKey, chip, hsm } = await openChip(subject, profile)
+      const made = await makeCryptogram(profile, await cardKey('chip-ac'))
+      assert.equal(await hsm.verifyCryptogram(chip, references.ac, made), true)
+      for (const member of ['data', 'arqc'] as const) {
+        const changed = Buffer.from(made[member])
+        changed[3] = (changed[3] ?? 0) ^ 1
+        const other = { ...made, [member]: changed }
+        assert.equal(await hsm.verifyCryptogram(chip, references.ac, other), false, member)
+      }
+      const otherChip = { ...chip, panSequenceNumber: '02' }
+      assert.equal(await hsm.verifyCryptogram(otherChip, references.ac, made), false)
+    })
+
+    test(`a ${name} chip accepts the answer`, async () => {
+      const { cardKey, chip, hsm } = await openChip(subject, profile)
+      const key = await cardKey('chip-ac')
+      const made = await makeCryptogram(profile, key)
+      const answerKey = profile.answer.key === 'card' ? key : made.sessionKey
+      const responseCode = Buffer.from('00')
+      const cardStatusUpdate = randomBytes(4)
+      const proprietaryData = randomBytes(5)
+      const [answer, expected] =
+        profile.answer.method === 1
+          ? ([{ responseCode }, computeArpc1(answerKey, made.arqc, responseCode)] as const)
+          : ([
+              { cardStatusUpdate, proprietaryData },
+              computeArpc2(answerKey, made.arqc, cardStatusUpdate, proprietaryData),
+            ] as const)
+      const arpc = await hsm.answerCryptogram(chip, references.ac, made, answer)
+      assert.deepEqual(Buffer.from(arpc), expected)
+    })
+
+    test(`a ${name} chip accepts a command, and finds the new PIN in one`, async () => {
+      const { cardKey, chip, hsm } = await openChip(subject, profile)
+      const acKey = await cardKey('chip-ac')
+      const made = await makeCryptogram(profile, acKey)
+      const smi = messagingKey(profile, await cardKey('chip-smi'), made)
+      const blocked = await hsm.makeCommand(
+        chip,
+        references,
+        made,
+        Buffer.from('841E0000', 'hex'),
+        Buffer.alloc(0),
+      )
+      assertCommand(Buffer.from(blocked), smi, made)
+
+      const { pin } = await hsm.importPin(chip.card, rules(), new Pin('4927'))
+      assert.ok(pin)
+      const change = Buffer.from(await hsm.makePinChange(chip, references, made, pin))
+      assertCommand(change, smi, made)
+      const smc = messagingKey(profile, await cardKey('chip-smc'), made)
+      assert.equal(readPin(profile, smc, acKey, change.subarray(5, -8)), '4927')
+    })
+  }
+
+  test('a PIN that is stored as a PVV cannot be sent to a chip', async () => {
+    const profile = chipProfiles.cpa
+    const { cardKey, chip, hsm } = await openChip(subject, profile)
+    const made = await makeCryptogram(profile, await cardKey('chip-ac'))
+    const { pin } = await hsm.importPin(chip.card, rules({ pinRevealable: false }), new Pin('4927'))
+    assert.ok(pin)
+    await assert.rejects(hsm.makePinChange(chip, references, made, pin), /PVV/)
+  })
+
+  test('the key of another use makes no cryptogram', async () => {
+    const profile = chipProfiles['visa-cvn18']
+    const { cardKey, chip, hsm } = await openChip(subject, profile)
+    const made = await makeCryptogram(profile, await cardKey('chip-smi'))
+    await assert.rejects(hsm.verifyCryptogram(chip, references.smi, made))
+  })
+}
+
+/** The length of a command is that of its data and MAC, and the MAC is the chip's. */
+function assertCommand(command: Buffer, smi: Buffer, { arqc, atc }: ChipCryptogram): void {
+  assert.equal(command[4], command.length - 5)
+  const header = command.subarray(0, 5)
+  const message = Buffer.concat([header, atc, arqc, command.subarray(5, -8)])
+  assert.deepEqual(command.subarray(-8), computeScriptMac(smi, message))
+}
+
+function readPin(profile: ChipProfile, smc: Buffer, acKey: Buffer, data: Buffer): string {
+  if (profile.messaging !== 'visa') {
+    const block = decipherTdesCbc(smc, Buffer.alloc(8), data)
+    return block.toString('hex').slice(2, 2 + Number(block.toString('hex')[1]))
+  }
+  const block = decipherTdesEcb(smc, data).subarray(1, 9)
+  for (let at = 4; at < 8; at += 1) block[at] = (block[at] ?? 0) ^ (acKey[at] ?? 0)
+  return block.toString('hex').slice(2, 2 + Number(block.toString('hex')[1]))
+}

@@ -20,6 +20,8 @@ create table product (
   -- The spending controls in force: null where they allow everything. The version counts changes.
   controls jsonb check (jsonb_typeof(controls) = 'object'),
   controls_version integer not null default 0,
+  -- How the chips of its cards work (src/domain/product-chip.ts); null if they have none.
+  chip jsonb check (jsonb_typeof(chip) = 'object'),
   check (pin_revealable or pin_length = 4)
 );
 

@@ -72,6 +72,8 @@ export const chipProfiles = {
   },
 } as const satisfies Record<string, ChipProfile>
 
+export type ChipProfileName = keyof typeof chipProfiles
+
 /** The tags whose values enter every cryptogram, with their lengths in bytes, in their order. */
 const commonTags = [
   ['9F02', 6],

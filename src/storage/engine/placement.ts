@@ -21,6 +21,8 @@ const spread: readonly SpreadTables[] = [
       'try_counter',
       'authorization_request',
       'wrong_expiry',
+      'chip',
+      'chip_command',
       'payment',
       'payment_message',
       'decision',

@@ -31,6 +31,8 @@ export const protectedTables = [
   'refused_disclosure',
   'try_counter',
   'wrong_expiry',
+  'chip',
+  'chip_command',
 ] as const
 
 /** The role of a session, and its privileges. */

@@ -1,0 +1,51 @@
+-- The chips of cards: which cryptograms were seen, and the commands that wait for a chip.
+
+-- A chip that has made a valid cryptogram. A replaced card has the same PAN and another sequence
+-- number.
+create table chip (
+  public_token text not null references card,
+  pan_sequence_number text not null check (pan_sequence_number ~ '^[0-9]{2}$'),
+  -- The highest transaction counter (ATC) of a valid cryptogram, and which of the 64 counters up to
+  -- it were seen: bit n is the counter highest_atc - n.
+  highest_atc integer not null check (highest_atc between 0 and 65535),
+  seen_atcs bigint not null,
+  -- The version of the keys of its last valid cryptogram.
+  key_version integer not null check (key_version > 0),
+  -- What the chip reported of its own counter of PIN tries, and when.
+  remaining_offline_tries integer check (remaining_offline_tries between 0 and 15),
+  offline_tries_at timestamptz,
+  primary key (public_token, pan_sequence_number)
+);
+
+-- A command to the chip of a card, which travels in the answer to an online chip transaction until
+-- the chip says that it was carried out.
+create table chip_command (
+  public_token text not null references card,
+  -- Names the command in messages (tag 9F18), counted by card.
+  command_number integer not null check (command_number > 0),
+  command text not null check (
+    command in (
+      'change_pin', 'unblock_pin', 'block_application', 'unblock_application', 'block_card',
+      'put_data'
+    )
+  ),
+  state text not null default 'pending'
+    check (state in ('pending', 'sent', 'done', 'failed', 'superseded')),
+  -- The PIN of a change, sealed, and its key; null once the command has ended.
+  pin_block bytea,
+  pin_key text,
+  -- The tag and the value of put_data, which are no secret.
+  data_object bytea,
+  created_at timestamptz not null default now(),
+  sent_at timestamptz,
+  sent_count integer not null default 0 check (sent_count >= 0),
+  -- The counter of the transaction whose answer carried it last.
+  sent_atc integer,
+  ended_at timestamptz,
+  primary key (public_token, command_number),
+  check ((pin_block is null) = (pin_key is null)),
+  check (pin_block is null or command = 'change_pin' and state in ('pending', 'sent'))
+);
+
+create index chip_command_waiting on chip_command (public_token, command_number)
+  where state in ('pending', 'sent');

@@ -6,7 +6,7 @@ import type { ChipTags } from './chip-profile.ts'
  */
 
 /** The maximum number of bytes of field 55. */
-export const chipDataMost = 255
+const chipDataMost = 255
 
 /** Why chip data cannot be read. */
 export type ChipDataFault = 'empty' | 'too_long' | 'bad_tag' | 'bad_length' | 'repeated_tag'

@@ -74,6 +74,8 @@ export const chipProfiles = {
 
 export type ChipProfileName = keyof typeof chipProfiles
 
+export const chipProfileNames = Object.keys(chipProfiles) as readonly ChipProfileName[]
+
 /** The tags whose values enter every cryptogram, with their lengths in bytes, in their order. */
 const commonTags = [
   ['9F02', 6],

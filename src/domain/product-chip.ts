@@ -24,7 +24,7 @@ export interface ProductChip {
 
 /** Whether a finding declines, or is only recorded. */
 export const chipPolicies = ['decline', 'record'] as const
-export type ChipPolicy = (typeof chipPolicies)[number]
+type ChipPolicy = (typeof chipPolicies)[number]
 
 /** What a product's chip has unless its operator chooses. */
 export const usualChip = {
@@ -36,6 +36,22 @@ export const usualChip = {
   atcWindow: 16,
   atcJump: 100,
 } as const satisfies Omit<ProductChip, 'profile'>
+
+/** The bounds of its numbers. */
+export const chipBounds = {
+  /** Fewer than the 64 transaction counters that are remembered of a chip. */
+  atcWindow: { minimum: 0, maximum: 63 },
+  atcJump: { minimum: 1, maximum: 65_535 },
+} as const
+
+/** A requested chip. Absent members keep their values, or get the usual ones. */
+export type ProductChipDraft = Partial<ProductChip>
+
+/** Completes a requested chip. The versions of keys are replaced whole. */
+export const completeChip = (
+  draft: ProductChipDraft | null,
+  before: ProductChip | null,
+): ProductChipDraft | null => draft && { ...usualChip, ...before, ...draft }
 
 /** The version of the chip keys that a derivation key index stands for. */
 export const findChipKeyVersion = (

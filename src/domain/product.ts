@@ -4,6 +4,7 @@ import { isProductId, type ProductId } from './identifiers.ts'
 import { listSchemeRanges, matchesLength, matchesPrefix, PAN_LENGTH } from './pan.ts'
 import { PIN_LENGTH_MAX, PIN_LENGTH_MIN } from './pin.ts'
 import type { ProblemError } from './problem.ts'
+import type { ProductChip } from './product-chip.ts'
 
 /** The form of a card. */
 export type CardType = 'Physical' | 'Virtual'
@@ -41,6 +42,8 @@ export interface Product extends ListedProduct {
   /** References to the keys of CVVs and PVVs. */
   readonly cvk: string
   readonly pvk: string
+  /** Of its physical cards; null if they have none. */
+  readonly chip: ProductChip | null
 }
 
 /** The members of a product before validation: any type, or absent. */
@@ -57,7 +60,7 @@ export const productFaults = (draft: ProductDraft): readonly ProblemError[] =>
         const value = draft[name]
         return name === 'cardTypes'
           ? Array.isArray(value) && value.every((each) => typeof each === 'string')
-          : typeof value === types[name]
+          : typeof value === types[name] && !Array.isArray(value)
       }),
     )
     .filter(({ holds }) => !holds(draft as Product))
@@ -78,6 +81,7 @@ const types: Readonly<Record<Exclude<keyof Product, 'cardTypes'>, string>> = {
   active: 'boolean',
   cvk: 'string',
   pvk: 'string',
+  chip: 'object',
 }
 
 interface ProductRule {
@@ -180,6 +184,12 @@ const rules: readonly ProductRule[] = [
     member: 'pvk',
     detail: 'must name a key',
     holds: ({ pvk }) => pvk !== '',
+  },
+  {
+    member: 'chip',
+    beside: ['cardTypes'],
+    detail: 'must be null unless cardTypes names Physical: only physical cards have a chip',
+    holds: ({ cardTypes: types, chip }) => chip === null || types.includes('Physical'),
   },
 ]
 

@@ -1,6 +1,7 @@
 import type { ClientKind } from '../domain/client.ts'
 import { makeProductId } from '../domain/identifiers.ts'
 import type { Product } from '../domain/product.ts'
+import { usualChip } from '../domain/product-chip.ts'
 import type { BlockCipher } from '../hsm/contract/catalogue.ts'
 
 /** A demo client and its name in `sandbox.json`. */
@@ -124,11 +125,18 @@ const common = {
   active: true,
   cvk: 'cvk',
   pvk: 'pvk',
+  chip: null,
 } as const
 
-/** Products of the sandbox's first client, one for each form of PIN storage. */
+/** Products of the sandbox's first client: one with chips, one for each form of PIN storage. */
 export const demoProducts: readonly Product[] = [
-  { ...common, productId: makeProductId(1001), productName: 'Everyday Debit', bin: '400000' },
+  {
+    ...common,
+    productId: makeProductId(1001),
+    productName: 'Everyday Debit',
+    bin: '400000',
+    chip: { profile: 'visa-cvn18', ...usualChip },
+  },
   {
     ...common,
     productId: makeProductId(1002),

@@ -7,6 +7,7 @@ import {
   parseCardType,
   productFaults,
 } from '../../src/domain/product.ts'
+import { usualChip } from '../../src/domain/product-chip.ts'
 
 const valid: Product = {
   productId: makeProductId(1001),
@@ -24,6 +25,7 @@ const valid: Product = {
   active: true,
   cvk: 'cvk-1',
   pvk: 'pvk-1',
+  chip: null,
 }
 
 const faultyMembers = (changes: ProductDraft): readonly string[] =>
@@ -120,6 +122,10 @@ test('each fault is told in words that say what would be right', () => {
     [{ bin: '510000' }, '/bin must be in a range of the scheme whose PANs have 16 digits'],
     [{ cvk: '' }, '/cvk must name a key'],
     [{ pvk: '' }, '/pvk must name a key'],
+    [
+      { cardTypes: ['Virtual'], chip: { profile: 'cpa', ...usualChip } },
+      '/chip must be null unless cardTypes names Physical: only physical cards have a chip',
+    ],
   ]
   for (const [changes, fault] of faults) assert.deepEqual(told(changes), [fault])
 })

@@ -78,6 +78,7 @@ export async function product(
     cvk: 'cvk',
     pvk: 'pvk',
     active: true,
+    chip: null,
     ...members,
     productId,
   })

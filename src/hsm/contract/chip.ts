@@ -22,7 +22,7 @@ export interface ChipCryptogram {
 }
 
 /** What the issuer answers: a response code (2 bytes), or a status update (4 bytes). */
-export type ChipAnswer =
+type ChipAnswer =
   | { readonly responseCode: Uint8Array }
   | { readonly cardStatusUpdate: Uint8Array; readonly proprietaryData: Uint8Array }
 

@@ -76,6 +76,9 @@ const inQuery = ({ pointer, detail }: ProblemError): ProblemError => ({
   detail,
 })
 
+/** The keywords whose faults only summarize others. */
+const summaries = new Set(['oneOf', 'anyOf', 'if', 'propertyNames'])
+
 /**
  * Keeps the faults of one branch of an alternative: the branch with the fewest, which the caller
  * most probably meant. The list of its allowed values includes those of the other branches.
@@ -100,7 +103,7 @@ function joinAlternatives(
   const enums = faults.filter(({ keyword }) => keyword === 'enum')
   const enumsAt = Map.groupBy(enums, ({ instancePath }) => instancePath)
   return faults
-    .filter(({ keyword }) => keyword !== 'oneOf' && keyword !== 'anyOf' && keyword !== 'if')
+    .filter(({ keyword }) => !summaries.has(keyword))
     .filter((fault) => kept.has(findBranch(fault)))
     .map((fault) => {
       if (fault.keyword !== 'enum') return fault

@@ -4,7 +4,7 @@ import type { Requester } from '../../domain/client.ts'
 import { embossName } from '../../domain/free-text.ts'
 import type { ProductId } from '../../domain/identifiers.ts'
 import { Problem, validationFailed } from '../../domain/problem.ts'
-import type { CardType, Product } from '../../domain/product.ts'
+import type { CardType } from '../../domain/product.ts'
 import type { CardNumber } from '../../hsm/contract/card.ts'
 import type { Hsm } from '../../hsm/contract/hsm.ts'
 import { insertCard, isNumberFree, type NewCardRow } from '../../storage/cards/create-card.ts'
@@ -60,7 +60,7 @@ const notAvailable = (): Problem => {
   return new Problem('product_not_available', { errors: [{ pointer: '/cardProduct', detail }] })
 }
 
-type Draw = (context: CardContext, product: Product) => Promise<CardNumber>
+type Draw = (context: CardContext, product: GrantedProduct) => Promise<CardNumber>
 
 const drawNumber: Draw = ({ hsm }, { bin, cvk }) => hsm.generateCardNumber(bin, cvk)
 

@@ -2,6 +2,7 @@ import type { Requester } from '../../domain/client.ts'
 import { isProductId, type ProductId } from '../../domain/identifiers.ts'
 import { Problem, type ProblemError, validationFailed } from '../../domain/problem.ts'
 import * as productRules from '../../domain/product.ts'
+import { completeChip, type ProductChip, type ProductChipDraft } from '../../domain/product-chip.ts'
 import type { Hsm } from '../../hsm/contract/hsm.ts'
 import { findAdministeredClient } from '../../storage/clients/clients.ts'
 import type { Connection, Database } from '../../storage/engine/database.ts'
@@ -35,6 +36,7 @@ const defaults = {
   cvk: 'cvk',
   pvk: 'pvk',
   active: true,
+  chip: null,
 } as const
 
 /** A requested product, and the faults that its schema found. */
@@ -55,7 +57,7 @@ export const createProduct = (
 ): Promise<Answer<productRules.Product>> =>
   once(context, request, async (connection) => {
     await lockInstallation(connection)
-    const draft = { ...defaults, ...proposed.draft }
+    const draft = completeDraft({ ...defaults, ...proposed.draft }, null)
     const { productId } = draft
     const isTaken =
       isProductId(productId) && (await storedProducts.findProduct(connection, productId)) !== null
@@ -93,13 +95,27 @@ export const changeProduct = (
     await lockInstallation(connection)
     const before = await storedProducts.lockProduct(connection, productId)
     if (!before) throw new Problem('not_found', { detail: noProduct })
-    const draft: productRules.ProductDraft = { ...before, ...proposed.draft, productId }
-    const fixed = fixedMembers.filter((name) => !isSame(before[name], draft[name]))
+    const draft = completeDraft({ ...before, ...proposed.draft, productId }, before.chip)
+    const fixed = [
+      ...fixedMembers
+        .filter((name) => !isSame(before[name], draft[name]))
+        .map((name) => ({
+          pointer: `/${name}`,
+          detail: 'cannot change: cards of this product exist',
+        })),
+      ...(hasOtherProfile(before, draft)
+        ? [
+            {
+              pointer: '/chip/profile',
+              detail: 'cannot change: cards of this product exist; set chip to null first',
+            },
+          ]
+        : []),
+    ]
     const isRefused = fixed.length > 0 && (await storedProducts.hasCards(connection, productId))
-    const detail = 'cannot change: cards of this product exist'
     const faults = allFaults(proposed, [
       ...(await ruleFaults(connection, draft, before)),
-      ...(isRefused ? fixed.map((name) => ({ pointer: `/${name}`, detail })) : []),
+      ...(isRefused ? fixed : []),
     ])
     if (faults.length > 0) throw validationFailed(...faults)
     const product = draft as productRules.Product
@@ -112,6 +128,28 @@ export const changeProduct = (
     })
     return product
   })
+
+/** Completes the chip of a product; another type is a fault of the schema. */
+const completeDraft = (
+  draft: productRules.ProductDraft,
+  before: ProductChip | null,
+): productRules.ProductDraft => ({
+  ...draft,
+  chip:
+    typeof draft.chip === 'object'
+      ? completeChip(draft.chip as ProductChipDraft | null, before)
+      : draft.chip,
+})
+
+/** Cards keep the profile of their chips. Chips can be added to a product, and removed. */
+const hasOtherProfile = (
+  { chip: before }: productRules.Product,
+  { chip }: productRules.ProductDraft,
+): boolean =>
+  before !== null &&
+  typeof chip === 'object' &&
+  chip !== null &&
+  before.profile !== (chip as ProductChipDraft).profile
 
 /**
  * Lists the faults of a product, one for each member: the rules describe a fault more precisely

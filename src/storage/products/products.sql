@@ -16,16 +16,19 @@ limit :limit;
 -- name: insert_product
 insert into product
   (product_id, product_name, scheme_name, bin, currency_code, card_types, validity_months,
-    pin_length, pin_revealable, refuse_weak_pins, pin_try_limit, cvv_try_limit, cvk, pvk, active)
+    pin_length, pin_revealable, refuse_weak_pins, pin_try_limit, cvv_try_limit, cvk, pvk, active,
+    chip)
 values (:productId, :productName, :schemeName, :bin, :currencyCode, :cardTypes, :validityMonths,
-  :pinLength, :pinRevealable, :refuseWeakPins, :pinTryLimit, :cvvTryLimit, :cvk, :pvk, :active)
+  :pinLength, :pinRevealable, :refuseWeakPins, :pinTryLimit, :cvvTryLimit, :cvk, :pvk, :active,
+  :chip::text::jsonb)
 on conflict (product_id) do nothing;
 
 -- name: list_all_products
 select product_id as "productId", product_name as "productName", scheme_name as "schemeName",
   currency_code as "currencyCode", card_types as "cardTypes", validity_months as "validityMonths",
   pin_length as "pinLength", pin_revealable as "pinRevealable", pin_try_limit as "pinTryLimit",
-  cvv_try_limit as "cvvTryLimit", bin, refuse_weak_pins as "refuseWeakPins", cvk, pvk, active
+  cvv_try_limit as "cvvTryLimit", bin, refuse_weak_pins as "refuseWeakPins", cvk, pvk, active,
+  chip
 from product
 where product_id > :afterProductId
 order by product_id
@@ -35,7 +38,8 @@ limit :limit;
 select product_id as "productId", product_name as "productName", scheme_name as "schemeName",
   currency_code as "currencyCode", card_types as "cardTypes", validity_months as "validityMonths",
   pin_length as "pinLength", pin_revealable as "pinRevealable", pin_try_limit as "pinTryLimit",
-  cvv_try_limit as "cvvTryLimit", bin, refuse_weak_pins as "refuseWeakPins", cvk, pvk, active
+  cvv_try_limit as "cvvTryLimit", bin, refuse_weak_pins as "refuseWeakPins", cvk, pvk, active,
+  chip
 from product
 where product_id = :productId;
 
@@ -43,7 +47,8 @@ where product_id = :productId;
 select product_id as "productId", product_name as "productName", scheme_name as "schemeName",
   currency_code as "currencyCode", card_types as "cardTypes", validity_months as "validityMonths",
   pin_length as "pinLength", pin_revealable as "pinRevealable", pin_try_limit as "pinTryLimit",
-  cvv_try_limit as "cvvTryLimit", bin, refuse_weak_pins as "refuseWeakPins", cvk, pvk, active
+  cvv_try_limit as "cvvTryLimit", bin, refuse_weak_pins as "refuseWeakPins", cvk, pvk, active,
+  chip
 from product
 where product_id = :productId
 for no key update;
@@ -61,7 +66,7 @@ set product_name = :productName, scheme_name = :schemeName, bin = :bin,
   currency_code = :currencyCode, card_types = :cardTypes, validity_months = :validityMonths,
   pin_length = :pinLength, pin_revealable = :pinRevealable, refuse_weak_pins = :refuseWeakPins,
   pin_try_limit = :pinTryLimit, cvv_try_limit = :cvvTryLimit, cvk = :cvk, pvk = :pvk,
-  active = :active
+  active = :active, chip = :chip::text::jsonb
 where product_id = :productId;
 
 -- name: find_overlapping_product

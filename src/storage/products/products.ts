@@ -37,8 +37,8 @@ export const listGrantedProducts = (
     limit,
   })
 
-/** A product as it was read. */
-export interface GrantedProduct extends Product {
+/** A product as it was read. No card is created by its chip. */
+export interface GrantedProduct extends Omit<Product, 'chip'> {
   /** Changes before every change of the product. */
   readonly version: string
 }
@@ -59,11 +59,21 @@ export const findGrantedProduct = (
   productId: ProductId,
 ): Promise<GrantedProduct | null> => selectGrantedProduct(database, { clientId, productId })
 
-const insert = declare<Product>('insert_product')
+/** The stored form of a product. */
+interface StoredProduct extends Omit<Product, 'chip'> {
+  readonly chip: string | null
+}
+
+const toStored = ({ chip, ...product }: Product): StoredProduct => ({
+  ...product,
+  chip: chip && JSON.stringify(chip),
+})
+
+const insert = declare<StoredProduct>('insert_product')
 
 /** Adds a product, unless its id is taken. */
 export const insertProduct = async (connection: Connection, product: Product): Promise<void> => {
-  await insert(connection, product)
+  await insert(connection, toStored(product))
 }
 
 interface ProductsAfter {
@@ -104,11 +114,11 @@ export const lockProduct = async (
   return product
 }
 
-const update = declare<Product>('update_product')
+const update = declare<StoredProduct>('update_product')
 
 /** Updates a product. Cards keep the limits of tries that they were issued with. */
 export const updateProduct = async (connection: Connection, product: Product): Promise<void> => {
-  await update(connection, product)
+  await update(connection, toStored(product))
 }
 
 const selectOverlapping = declare<{ productId: number; bin: string }, { productId: ProductId }>(

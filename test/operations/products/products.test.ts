@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
 import { before, test } from 'node:test'
+import { usualChip } from '../../../src/domain/product-chip.ts'
 import type { Database } from '../../../src/storage/engine/database.ts'
 import { withoutIds } from '../../support/identifiers.ts'
 import {
@@ -38,6 +39,7 @@ test('a product that an administrator makes and grants can be issued at once', a
     cvk: 'cvk',
     pvk: 'pvk',
     active: true,
+    chip: null,
   })
   assert.deepEqual((await administer('GET', '/products/5001')).json, created.json)
   const body = newCard({ cardProduct: 5001 })
@@ -126,6 +128,56 @@ test('what the cards of a product were made by cannot change; all else can', asy
     as: 'otherClient',
   })
   assert.equal(status.json.remainingTries, 5)
+})
+
+test('a chip has the usual settings unless others are chosen, and keeps those that are not named', async () => {
+  const members = { productId: 5110, bin: '45110012', cardTypes: ['Physical', 'Virtual'] }
+  const chip = { profile: 'mastercard-16', atcWindow: 0 }
+  const created = await administer('POST', '/products', newProduct({ ...members, chip }))
+  assert.deepEqual(created.json.chip, { ...usualChip, ...chip }, created.text)
+  const { json } = await administer('PATCH', '/products/5110', { chip: { fallback: 'record' } })
+  assert.deepEqual(json.chip, { ...usualChip, ...chip, fallback: 'record' })
+  assert.deepEqual((await administer('GET', '/products/5110')).json, json)
+  const listed = await service.call('GET', '/products')
+  assert.ok(!listed.text.includes('chip'), 'clients see no chip')
+})
+
+test('an impossible chip is refused with every reason', async () => {
+  const physical = { productId: 5111, bin: '45110013', cardTypes: ['Physical'] }
+  const refuse = async (members: object) => {
+    const answer = await administer('POST', '/products', newProduct({ ...physical, ...members }))
+    assert.equal(answer.status, 422, answer.text)
+    return pointers(answer)
+  }
+  const profile = 'visa-cvn10'
+  assert.deepEqual(await refuse({ chip: {} }), ['/chip/profile'])
+  assert.deepEqual(await refuse({ chip: { profile: 'visa-cvn99' } }), ['/chip/profile'])
+  assert.deepEqual(await refuse({ chip: { profile }, cardTypes: ['Virtual'] }), ['/chip'])
+  const strange = { missingData: 'ignore', atcWindow: 64, atcJump: 0, colour: 'blue' }
+  assert.deepEqual(await refuse({ chip: { profile, ...strange } }), [
+    '/chip/atcJump',
+    '/chip/atcWindow',
+    '/chip/colour',
+    '/chip/missingData',
+  ])
+  assert.deepEqual(await refuse({ chip: { profile, keyVersions: { c1: 1 } } }), [
+    '/chip/keyVersions',
+  ])
+  assert.deepEqual(await refuse({ chip: 'visa-cvn10' }), ['/chip'])
+})
+
+test('the profile of the chips in the field cannot change, but a wrong chip can be removed', async () => {
+  const members = { productId: 5112, bin: '45110014', cardTypes: ['Physical', 'Virtual'] }
+  await administer('POST', '/products', newProduct({ ...members, chip: { profile: 'cpa' } }))
+  const change = (chip: object | null) => administer('PATCH', '/products/5112', { chip })
+  assert.equal((await change({ profile: 'visa-cvn22' })).status, 200, 'no cards exist')
+  await administer('PUT', '/clients/demo-client/products/5112')
+  await service.createCard({ cardProduct: 5112, cardType: 'Physical' })
+  assert.deepEqual(pointers(await change({ profile: 'cpa' })), ['/chip/profile'])
+  const kept = await change({ profile: 'visa-cvn22', atcJump: 7 })
+  assert.deepEqual([kept.status, kept.json.chip.atcJump], [200, 7])
+  assert.equal((await change(null)).json.chip, null)
+  assert.equal((await change({ profile: 'cpa' })).json.chip.profile, 'cpa')
 })
 
 test('a retired product has no new cards, and those that it has live on', async () => {

@@ -1639,6 +1639,42 @@ export interface components {
             readonly cvk: string;
             readonly pvk: string;
             readonly active: boolean;
+            /** @description The chips of its physical cards; null: its cards have none. */
+            readonly chip: {
+                /**
+                 * @description How its chips make cryptograms.
+                 * @enum {string}
+                 */
+                readonly profile: "visa-cvn10" | "visa-cvn18" | "visa-cvn22" | "mastercard-16" | "mastercard-20" | "cpa";
+                /** @description The version of the chip keys for each derivation key index, two hexadecimal digits. An index that is not listed stands for the version with the same number. */
+                readonly keyVersions: {
+                    readonly [key: string]: number;
+                };
+                /**
+                 * @description A chip entry without chip data.
+                 * @enum {string}
+                 */
+                readonly missingData: "decline" | "record";
+                /**
+                 * @description A magnetic stripe that is read at a terminal with a chip reader.
+                 * @enum {string}
+                 */
+                readonly fallback: "decline" | "record";
+                /**
+                 * @description Chip data that differ from the fields of the message.
+                 * @enum {string}
+                 */
+                readonly disagreement: "decline" | "record";
+                /**
+                 * @description A wrong CVV, iCVV, dCVV or CVC3 of track data, or a wrong CAVV.
+                 * @enum {string}
+                 */
+                readonly wrongCardValue: "decline" | "record";
+                /** @description How far below the highest transaction counter an unseen one is accepted. */
+                readonly atcWindow: number;
+                /** @description A transaction counter that is higher by more than this is recorded as a jump. */
+                readonly atcJump: number;
+            } | null;
         };
         readonly Advice: {
             readonly linkName: string;
@@ -1930,6 +1966,42 @@ export interface components {
             readonly cvk?: string;
             readonly pvk?: string;
             readonly active?: boolean;
+            /** @description The chips of its physical cards; null: its cards have none. */
+            readonly chip?: {
+                /**
+                 * @description How its chips make cryptograms.
+                 * @enum {string}
+                 */
+                readonly profile?: "visa-cvn10" | "visa-cvn18" | "visa-cvn22" | "mastercard-16" | "mastercard-20" | "cpa";
+                /** @description The version of the chip keys for each derivation key index, two hexadecimal digits. An index that is not listed stands for the version with the same number. */
+                readonly keyVersions?: {
+                    readonly [key: string]: number;
+                };
+                /**
+                 * @description A chip entry without chip data.
+                 * @enum {string}
+                 */
+                readonly missingData?: "decline" | "record";
+                /**
+                 * @description A magnetic stripe that is read at a terminal with a chip reader.
+                 * @enum {string}
+                 */
+                readonly fallback?: "decline" | "record";
+                /**
+                 * @description Chip data that differ from the fields of the message.
+                 * @enum {string}
+                 */
+                readonly disagreement?: "decline" | "record";
+                /**
+                 * @description A wrong CVV, iCVV, dCVV or CVC3 of track data, or a wrong CAVV.
+                 * @enum {string}
+                 */
+                readonly wrongCardValue?: "decline" | "record";
+                /** @description How far below the highest transaction counter an unseen one is accepted. */
+                readonly atcWindow?: number;
+                /** @description A transaction counter that is higher by more than this is recorded as a jump. */
+                readonly atcJump?: number;
+            } | null;
         };
         readonly ChangedAuthorization: {
             /** @example 4820117360 */
@@ -2213,6 +2285,42 @@ export interface components {
             readonly cvk?: string;
             readonly pvk?: string;
             readonly active?: boolean;
+            /** @description The chips of its physical cards; null: its cards have none. */
+            readonly chip?: {
+                /**
+                 * @description How its chips make cryptograms.
+                 * @enum {string}
+                 */
+                readonly profile: "visa-cvn10" | "visa-cvn18" | "visa-cvn22" | "mastercard-16" | "mastercard-20" | "cpa";
+                /** @description The version of the chip keys for each derivation key index, two hexadecimal digits. An index that is not listed stands for the version with the same number. */
+                readonly keyVersions?: {
+                    readonly [key: string]: number;
+                };
+                /**
+                 * @description A chip entry without chip data.
+                 * @enum {string}
+                 */
+                readonly missingData?: "decline" | "record";
+                /**
+                 * @description A magnetic stripe that is read at a terminal with a chip reader.
+                 * @enum {string}
+                 */
+                readonly fallback?: "decline" | "record";
+                /**
+                 * @description Chip data that differ from the fields of the message.
+                 * @enum {string}
+                 */
+                readonly disagreement?: "decline" | "record";
+                /**
+                 * @description A wrong CVV, iCVV, dCVV or CVC3 of track data, or a wrong CAVV.
+                 * @enum {string}
+                 */
+                readonly wrongCardValue?: "decline" | "record";
+                /** @description How far below the highest transaction counter an unseen one is accepted. */
+                readonly atcWindow?: number;
+                /** @description A transaction counter that is higher by more than this is recorded as a jump. */
+                readonly atcJump?: number;
+            } | null;
         };
         readonly CreateZone: {
             /** @description Must not contain control characters, unpaired surrogates or a card number. */

@@ -271,7 +271,11 @@ export function grantRoutes({ administration, app }: PrivateApi): void {
   }
 }
 
-const productAnswer = (product: Product) => ({ ...product, cardTypes: [...product.cardTypes] })
+const productAnswer = ({ cardTypes, chip, ...product }: Product) => ({
+  ...product,
+  cardTypes: [...cardTypes],
+  chip: chip && { ...chip, keyVersions: { ...chip.keyVersions } },
+})
 
 /**
  * Parses the product in a path.

@@ -1,11 +1,48 @@
-import Type from 'typebox'
+import Type, { type TSchema } from 'typebox'
+import { chipProfileNames } from '../../../domain/chip-profile.ts'
 import { integerMax } from '../../../domain/identifiers.ts'
 import { PIN_LENGTH_MAX, PIN_LENGTH_MIN } from '../../../domain/pin.ts'
 import { cardTypes } from '../../../domain/product.ts'
+import { chipBounds, chipPolicies } from '../../../domain/product-chip.ts'
 import { closed, stringPatterns } from '../../http/validation.ts'
 
 // If src/domain/product.ts also finds a member faulty, its detail is used.
 const wholeNumber = (minimum: number, maximum: number) => Type.Integer({ minimum, maximum })
+const policy = (description: string) => Type.Enum([...chipPolicies], { description })
+const chipMembers = {
+  profile: Type.Enum([...chipProfileNames], {
+    description: 'How its chips make cryptograms.',
+  }),
+  keyVersions: Type.Unsafe<Record<string, number>>({
+    type: 'object',
+    propertyNames: { pattern: '^[0-9A-F]{2}$' },
+    additionalProperties: wholeNumber(1, 65_535),
+    description:
+      'The version of the chip keys for each derivation key index, two hexadecimal digits. An ' +
+      'index that is not listed stands for the version with the same number.',
+  }),
+  missingData: policy('A chip entry without chip data.'),
+  fallback: policy('A magnetic stripe that is read at a terminal with a chip reader.'),
+  disagreement: policy('Chip data that differ from the fields of the message.'),
+  wrongCardValue: policy('A wrong CVV, iCVV, dCVV or CVC3 of track data, or a wrong CAVV.'),
+  atcWindow: Type.Integer({
+    ...chipBounds.atcWindow,
+    description: 'How far below the highest transaction counter an unseen one is accepted.',
+  }),
+  atcJump: Type.Integer({
+    ...chipBounds.atcJump,
+    description: 'A transaction counter that is higher by more than this is recorded as a jump.',
+  }),
+}
+const { profile, ...chipSettings } = chipMembers
+const chipDescription = 'The chips of its physical cards; null: its cards have none.'
+const nullable = <Schema extends TSchema>(schema: Schema) =>
+  Type.Union([schema, Type.Null()], { description: chipDescription })
+const chipToCreate = nullable(
+  Type.Object({ profile, ...Type.Partial(Type.Object(chipSettings)).properties }, closed),
+)
+const chipToChange = nullable(Type.Partial(Type.Object(chipMembers), closed))
+
 const productMembers = {
   productName: Type.String({ minLength: 1, maxLength: 50, format: 'free-text' }),
   schemeName: Type.String({ minLength: 1, maxLength: 30, format: 'free-text' }),
@@ -34,18 +71,23 @@ export const CreateProductSchema = Type.Object(
     currencyCode,
     cardTypes: types,
     ...Type.Partial(Type.Object(rest)).properties,
+    chip: Type.Optional(chipToCreate),
   },
   closed,
 )
 
 export const ChangeProductSchema = Type.Object(
-  Type.Partial(Type.Object(productMembers)).properties,
+  {
+    ...Type.Partial(Type.Object(productMembers)).properties,
+    chip: Type.Optional(chipToChange),
+  },
   closed,
 )
 
 export const AdministeredProductSchema = Type.Object({
   productId: Type.Integer(),
   ...productMembers,
+  chip: nullable(Type.Object(chipMembers)),
 })
 
 export const ActSchema = Type.Object({

@@ -2,6 +2,8 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
 import { generateCvv } from '../../src/crypto/cvv.ts'
+import { generateDynamicCvv } from '../../src/crypto/dcvv.ts'
+import { deriveCardKey } from '../../src/crypto/emv-keys.ts'
 import { decimaliseInTwoPasses, generatePvv } from '../../src/crypto/pvv.ts'
 import { areEqualDigits } from '../../src/crypto/refusal.ts'
 import { clearBlockKey, clearCvkPair } from '../reference/keys.ts'
@@ -64,4 +66,18 @@ test('a CVV of no digits, of seventeen or of half a digit is refused', async () 
 test('digits are compared whole', () => {
   assert.ok(areEqualDigits('0123', '0123'))
   for (const other of ['0124', '012', '01234', '']) assert.ok(!areEqualDigits('0123', other))
+})
+
+// jPOS, JCESecurityModuleTest: testVerifyDCVVImpl1 and 2.
+test('a dynamic CVV is the one that another library computes', async () => {
+  const issuerKey = clearBlockKey('TDES', Buffer.from('12345678'.repeat(4), 'hex'))
+  for (const [pan, expected] of [
+    ['1234567890123456', '422'],
+    ['123456789012', '719'],
+  ] as const) {
+    const cardKey = await deriveCardKey('A', issuerKey, { pan, panSequenceNumber: '00' })
+    const inputs = { pan, expiry: '1310', serviceCode: '226', atc: '3210' }
+    assert.equal(await generateDynamicCvv(cardKey, inputs), expected)
+    await refusedLater('cvv_refused', () => generateDynamicCvv(cardKey, { ...inputs, atc: '321' }))
+  }
 })

@@ -20,6 +20,7 @@ import { keyGuarantees } from './contract/keys.ts'
 import { macGuarantees } from './contract/macs.ts'
 import { pairGuarantees } from './contract/pairs.ts'
 import { recordGuarantees } from './contract/records.ts'
+import { stripeGuarantees } from './contract/stripes.ts'
 import { verificationGuarantees } from './contract/verification.ts'
 import { drawTdesKey, type Implementation } from './implementation.ts'
 
@@ -30,6 +31,7 @@ const allGuarantees = {
   verification: verificationGuarantees,
   MACs: macGuarantees,
   chips: chipGuarantees,
+  stripes: stripeGuarantees,
   records: recordGuarantees,
   keys: keyGuarantees,
   'key pairs': pairGuarantees,

@@ -16,6 +16,7 @@ import type { CardDataHsm } from './card-data.ts'
 import type { BlockCipher, MacUsage } from './catalogue.ts'
 import type { ChipHsm } from './chip.ts'
 import type { WrappedKey } from './stored-keys.ts'
+import type { StripeHsm } from './stripe.ts'
 
 /** An imported PIN, or a refusal with its reason as a sentence. */
 type ImportedPin =
@@ -95,7 +96,7 @@ export interface TokenSigningKey {
  * Every verb throws `Problem` `unavailable` if the HSM gives no answer, and Error for values that
  * the HSM did not create.
  */
-export interface Hsm extends CardDataHsm, AuditHsm, ChipHsm {
+export interface Hsm extends CardDataHsm, AuditHsm, ChipHsm, StripeHsm {
   /**
    * Generates an unpredictable card reference and a Luhn-valid 16-digit PAN of the BIN (ISO/IEC
    * 7812-1).

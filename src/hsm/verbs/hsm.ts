@@ -12,6 +12,7 @@ import { keyLifeVerbs } from './keys.ts'
 import { macVerbs } from './macs.ts'
 import { pinVerbs } from './pins.ts'
 import { recordVerbs } from './records.ts'
+import { stripeVerbs } from './stripes.ts'
 import { openZoneKeys, verificationVerbs, zoneKeyVerbs } from './verification.ts'
 
 /** The options of every implementation of the HSM. */
@@ -43,6 +44,7 @@ export async function openEngineHsm(
     ...auditVerbs(engine, ring, keyStore),
     ...cardDataVerbs(engine, ring, keyStore, pins),
     ...chipVerbs(ring),
+    ...stripeVerbs(ring),
     ...verificationVerbs(ring, openZoneKeys(engine)),
     async tokenSigningKeys() {
       return (await ring.versions('token-signing')).map(({ key, version }) => ({

@@ -1,0 +1,105 @@
+import { computeCvc3, computeIvCvc3 } from '../../crypto/cvc3.ts'
+import { generateCvv } from '../../crypto/cvv.ts'
+import { generateDynamicCvv } from '../../crypto/dcvv.ts'
+import { deriveCardKey } from '../../crypto/emv-keys.ts'
+import { areEqualDigits, isDigits } from '../../crypto/refusal.ts'
+import type { Pan } from '../../domain/pan.ts'
+import type { KeyReference } from '../contract/card.ts'
+import type { KeyName } from '../contract/catalogue.ts'
+import type { ChipReference } from '../contract/chip.ts'
+import type { StripeHsm } from '../contract/stripe.ts'
+import type { KeyRing, RingKey } from '../keys/key-ring.ts'
+import { openPan } from './card-numbers.ts'
+
+/** The digits of a CVV, a dynamic CVV and a CAVV. */
+const valueLength = 3
+/** The most digits of a CVC3. */
+const cvc3LengthMost = 5
+
+/** Verifies the values of magnetic stripes and of 3-D Secure. */
+export function stripeVerbs(ring: KeyRing): StripeHsm {
+  /** Whether the card that was read is the card. */
+  const isOf = (own: Pan, read: Pan): boolean => areEqualDigits(own.reveal(), read.reveal())
+
+  const deriveKey = async (
+    { panSequenceNumber, profile }: ChipReference,
+    { key }: RingKey<'chip-dynamic'>,
+    pan: Pan,
+  ): Promise<Buffer> =>
+    deriveCardKey(profile.cardKey, key, { pan: pan.reveal(), panSequenceNumber })
+
+  return {
+    async verifyCvv(card, reference, { expiry, pan: read, serviceCode, value }) {
+      const cvk = await findKey(ring, 'cvk', reference)
+      if (!cvk || !areDigits([expiry, 4], [serviceCode, 3], [value.reveal(), valueLength])) {
+        return false
+      }
+      const pan = await openPan(ring, card)
+      const due = await generateCvv(cvk.key, { pan: pan.reveal(), expiry, serviceCode })
+      return isBoth(isOf(pan, read), areEqualDigits(due, value.reveal()))
+    },
+    async verifyDynamicCvv(chip, reference, { atc, expiry, pan: read, serviceCode, value }) {
+      const issuerKey = await findKey(ring, 'chip-dynamic', reference)
+      const isFormed = areDigits(
+        [expiry, 4],
+        [serviceCode, 3],
+        [atc, 4],
+        [value.reveal(), valueLength],
+      )
+      if (!issuerKey || !isFormed) return false
+      const pan = await openPan(ring, chip.card)
+      const cardKey = await deriveKey(chip, issuerKey, pan)
+      const inputs = { pan: pan.reveal(), expiry, serviceCode, atc }
+      const due = await generateDynamicCvv(cardKey, inputs).finally(() => cardKey.fill(0))
+      return isBoth(isOf(pan, read), areEqualDigits(due, value.reveal()))
+    },
+    async verifyCvc3(chip, reference, { atc, pan: read, track, unpredictableNumber, value }) {
+      const issuerKey = await findKey(ring, 'chip-dynamic', reference)
+      const isFormed =
+        atc.length === 2 &&
+        unpredictableNumber.length === 4 &&
+        isDigits(value.reveal(), 1, cvc3LengthMost)
+      if (!issuerKey || !isFormed) return false
+      const pan = await openPan(ring, chip.card)
+      const cardKey = await deriveKey(chip, issuerKey, pan)
+      const iv = computeIvCvc3(cardKey, track.reveal())
+      const due = computeCvc3(cardKey, iv, unpredictableNumber, atc).slice(-value.reveal().length)
+      cardKey.fill(0)
+      return isBoth(isOf(pan, read), areEqualDigits(due, value.reveal()))
+    },
+    async verifyCavv(card, reference, { authenticationResult, unpredictableNumber, value }) {
+      const key = await findKey(ring, 'cavv', reference)
+      const isFormed = areDigits(
+        [unpredictableNumber, 4],
+        [authenticationResult, 3],
+        [value.reveal(), valueLength],
+      )
+      if (!key || !isFormed) return false
+      const due = await generateCvv(key.key, {
+        pan: (await openPan(ring, card)).reveal(),
+        expiry: unpredictableNumber,
+        serviceCode: authenticationResult,
+      })
+      return areEqualDigits(due, value.reveal())
+    },
+  }
+}
+
+/** Both comparisons are made, whatever the first one found. */
+const isBoth = (isOne: boolean, isOther: boolean): boolean => isOne && isOther
+
+const areDigits = (...texts: readonly (readonly [text: string, length: number])[]): boolean =>
+  texts.every(([text, length]) => isDigits(text, length, length))
+
+/**
+ * Finds the version that a reference names; null if there is none. Messages name versions, so an
+ * unknown one must not let the keys be read again.
+ */
+async function findKey<Name extends KeyName>(
+  ring: KeyRing,
+  name: Name,
+  reference: KeyReference,
+): Promise<RingKey<Name> | null> {
+  const known = await ring.everyVersion(name)
+  return known.find((key) => key.reference === reference) ?? null
+}

@@ -21,7 +21,7 @@ create table chip (
 -- the chip says that it was carried out.
 create table chip_command (
   public_token text not null references card,
-  -- Names the command in messages (tag 9F18), counted by card.
+  -- Names the command in messages (tag 9F18): the sequence of the event that reports it.
   command_number integer not null check (command_number > 0),
   command text not null check (
     command in (
@@ -39,10 +39,13 @@ create table chip_command (
   created_at timestamptz not null default now(),
   sent_at timestamptz,
   sent_count integer not null default 0 check (sent_count >= 0),
-  -- The counter of the transaction whose answer carried it last.
+  -- The chip (its PAN sequence number) that an answer carried it to last, and the counter of that
+  -- transaction.
+  sent_to text,
   sent_atc integer,
   ended_at timestamptz,
   primary key (public_token, command_number),
+  check ((sent_to is null) = (sent_atc is null)),
   check ((pin_block is null) = (pin_key is null)),
   check (pin_block is null or command = 'change_pin' and state in ('pending', 'sent'))
 );

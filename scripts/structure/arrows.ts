@@ -64,8 +64,16 @@ export const arrows = {
   ],
   'operations/cards': ['operations/idempotency', 'storage', 'hsm/contract', 'domain'],
   'operations/card-data': ['operations/cards', 'storage', 'hsm/contract', 'domain'],
+  'operations/chips': [
+    'operations/cards',
+    'operations/idempotency',
+    'storage',
+    'hsm/contract',
+    'domain',
+  ],
   'operations/authorizations': [
     'operations/cards',
+    'operations/chips',
     'operations/idempotency',
     'storage',
     'hsm/contract',
@@ -118,6 +126,7 @@ export const arrows = {
   ],
   'operations/payments': [
     'operations/authorizations',
+    'operations/chips',
     'operations/idempotency',
     'storage',
     'hsm/contract',
@@ -147,6 +156,13 @@ export const arrows = {
     'storage/events',
     'storage/idempotency',
     'storage/links',
+    'domain',
+  ],
+  'storage/chips': [
+    'storage/cards',
+    'storage/engine',
+    'storage/events',
+    'storage/idempotency',
     'domain',
   ],
   'storage/decisions': [

@@ -73,6 +73,9 @@ export function authorizingObserver(registry: Registry, log: Logger): Authorizat
       faults.inc()
       log.error({ err }, 'the HSM gave no answer')
     },
+    chipNewsLost(err) {
+      log.error({ err }, 'the state of commands to a chip was not recorded')
+    },
   }
 }
 

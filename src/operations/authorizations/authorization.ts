@@ -142,6 +142,8 @@ export interface AuthorizationObserver {
   decided(decidedBy: Decider, error: AskError | null): void
   /** The HSM gave no answer. */
   hsmFaulted(error: unknown): void
+  /** What happened to the commands of an answered chip was not recorded: they are sent again. */
+  chipNewsLost(error: unknown): void
 }
 
 export { type EntryMode, entryModes, pinBlockFormats }

@@ -42,6 +42,7 @@ const operations = (faults: {
     decided: () => undefined,
     expiryWrong: () => undefined,
     hsmFaulted: () => undefined,
+    chipNewsLost: () => undefined,
   },
 })
 

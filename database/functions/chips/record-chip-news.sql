@@ -1,0 +1,83 @@
+-- Records what a message of a chip and its answer changed: the commands that the answer carried
+-- (p_sent), those that the chip has carried out or refused (p_done, p_failed), and the tries that
+-- remain for the PIN in the chip, null if the message does not say it.
+--
+-- A command that has ended stays as it is, so the call may be repeated. A command may be done or
+-- failed before it counts as sent, because the process that sent it may have been lost. Only the
+-- first sending is an event. Lock order: card, command.
+--
+-- Returns whether anything changed.
+--
+-- Distributed by p_public_token, beside card.
+create or replace function record_chip_news(
+  p_public_token text,
+  p_pan_sequence_number text,
+  p_atc integer,
+  p_sent integer[],
+  p_done integer[],
+  p_failed integer[],
+  p_remaining_offline_tries integer
+) returns boolean
+language plpgsql
+as $function$
+declare
+  v_card card;
+  v_command chip_command;
+  v_state text;
+  v_has_news boolean := false;
+  v_now timestamptz := clock_timestamp();
+begin
+  v_card := lock_card(p_public_token);
+  for v_command in
+    select *
+    from chip_command
+    where public_token = p_public_token and state in ('pending', 'sent')
+    order by command_number
+  loop
+    v_state := case
+      when v_command.command_number = any (p_done) then 'done'
+      when v_command.command_number = any (p_failed) then 'failed'
+      when v_command.command_number = any (p_sent) then 'sent'
+    end;
+    continue when v_state is null;
+    v_has_news := true;
+    if v_state = 'sent' then
+      update chip_command
+      set state = 'sent',
+        sent_at = v_now,
+        sent_count = sent_count + 1,
+        sent_to = p_pan_sequence_number,
+        sent_atc = p_atc
+      where public_token = p_public_token and command_number = v_command.command_number;
+    else
+      update chip_command
+      set state = v_state,
+        pin_block = null,
+        pin_key = null,
+        ended_at = v_now
+      where public_token = p_public_token and command_number = v_command.command_number;
+    end if;
+    if v_state <> v_command.state then
+      v_card.last_sequence := v_card.last_sequence + 1;
+      update card
+      set last_sequence = v_card.last_sequence
+      where public_token = p_public_token;
+      perform record_event(
+        p_public_token, v_card.last_sequence, v_card.client_id, 'chip.command_' || v_state, null,
+        json_build_object(
+          'commandNumber', v_command.command_number, 'command', v_command.command
+        )::text,
+        null, null
+      );
+    end if;
+  end loop;
+  if p_remaining_offline_tries is not null then
+    update chip
+    set remaining_offline_tries = p_remaining_offline_tries,
+      offline_tries_at = v_now
+    where public_token = p_public_token and pan_sequence_number = p_pan_sequence_number;
+    v_has_news := v_has_news or found;
+  end if;
+  return v_has_news;
+end
+$function$;

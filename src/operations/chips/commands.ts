@@ -1,0 +1,186 @@
+import {
+  type ChipCommandName,
+  type ChipCommandReport,
+  findEndedCommands,
+  type WaitingChipCommand,
+} from '../../domain/chip-command.ts'
+import { composeChipData } from '../../domain/chip-data.ts'
+import type { PublicToken } from '../../domain/identifiers.ts'
+import type { ChipCryptogram, ChipReference, ScriptKeys } from '../../hsm/contract/chip.ts'
+import type { Hsm } from '../../hsm/contract/hsm.ts'
+import * as storedCommands from '../../storage/chips/commands.ts'
+import type { Database } from '../../storage/engine/database.ts'
+
+/** The dependencies of composing commands. */
+interface CommandComposer {
+  readonly hsm: Pick<Hsm, 'makeCommand' | 'makePinChange'>
+  readonly observe: { hsmFaulted(error: unknown): void }
+}
+
+/** The commands that waited when a message came, and what its chip data report of them. */
+export interface ReportedCommands {
+  readonly waiting: readonly WaitingChipCommand[]
+  readonly report: ChipCommandReport
+}
+
+/** A chip whose cryptogram is answered, and the version of its keys. */
+export interface AnsweredChip extends ChipReference {
+  readonly keyVersion: number
+}
+
+/** The commands of an answer. */
+export interface ComposedCommands {
+  /** Templates 71 and 72 for field 55; empty without commands. */
+  readonly bytes: Buffer
+  /** The numbers of the commands in them. */
+  readonly sent: readonly number[]
+}
+
+/** The greatest number of bytes that an answer to a chip has (EMV Book 3, 10.10). */
+const answerMost = 128
+
+/**
+ * Composes the commands that an answer carries: the oldest ones that fit into it beside tag 91.
+ * Each has a template and a number of its own (tag 9F18), so that its result can be told. A command
+ * that the HSM does not make is reported and left out, because the answer must not be lost.
+ */
+export async function composeCommands(
+  { hsm, observe }: CommandComposer,
+  chip: AnsweredChip,
+  reported: ReportedCommands,
+  cryptogram: ChipCryptogram,
+): Promise<ComposedCommands> {
+  const templates: Buffer[] = []
+  const sent: number[] = []
+  let room = answerMost - (chip.profile.answer.method === 1 ? 12 : 10)
+  for (const command of selectCommands(reported)) {
+    const template = await composeTemplate(hsm, chip, command, cryptogram).catch(
+      (error: unknown) => {
+        observe.hsmFaulted(error)
+        return null
+      },
+    )
+    if (template === null) continue
+    // Commands keep their order, so a later one that fits does not pass one that does not.
+    if (template.length > room) break
+    room -= template.length
+    templates.push(template)
+    sent.push(command.number)
+  }
+  return { bytes: Buffer.concat(templates), sent }
+}
+
+/**
+ * Selects the commands that have not ended, in their order. Only the newest change of a PIN is
+ * among them, because an older one that is sent again would bring an older PIN back.
+ */
+function selectCommands({ report, waiting }: ReportedCommands): readonly WaitingChipCommand[] {
+  const { done, failed } = findEndedCommands(waiting, report)
+  const ended = [...done, ...failed]
+  const newestChange = Math.max(
+    ...waiting.filter(({ command }) => command === 'change_pin').map(({ number }) => number),
+  )
+  return waiting
+    .filter(({ command, number }) => command !== 'change_pin' || number === newestChange)
+    .filter(({ number }) => !ended.includes(number))
+    .toSorted((one, other) => one.number - other.number)
+}
+
+/**
+ * The template of a command: 71 is carried out before the chip decides on the transaction, 72
+ * afterwards (EMV Book 3, 10.10).
+ */
+const templateTags: Readonly<Record<ChipCommandName, '71' | '72'>> = {
+  change_pin: '72',
+  unblock_pin: '72',
+  block_application: '71',
+  unblock_application: '71',
+  block_card: '71',
+  put_data: '72',
+}
+
+async function composeTemplate(
+  hsm: CommandComposer['hsm'],
+  chip: AnsweredChip,
+  command: WaitingChipCommand,
+  cryptogram: ChipCryptogram,
+): Promise<Buffer> {
+  const number = Buffer.alloc(4)
+  number.writeUInt32BE(command.number)
+  const made = await makeCommand(hsm, chip, command, cryptogram)
+  const content = composeChipData([
+    ['9F18', number],
+    ['86', made],
+  ])
+  return composeChipData([[templateTags[command.command], content]])
+}
+
+/** CLA, INS, P1 and P2 of commands without data (EMV Book 3, 6.5). */
+const headers = {
+  unblock_pin: '84240000',
+  block_application: '841E0000',
+  unblock_application: '84180000',
+  block_card: '84160000',
+} as const satisfies Partial<Record<ChipCommandName, string>>
+
+/** CLA and INS of PUT DATA; P1 and P2 are the tag. */
+const putDataHeader = '04DA'
+
+function makeCommand(
+  hsm: CommandComposer['hsm'],
+  { keyVersion, ...chip }: AnsweredChip,
+  { command, dataObject, pinBlock, pinKey }: WaitingChipCommand,
+  cryptogram: ChipCryptogram,
+): Promise<Uint8Array> {
+  const keys: ScriptKeys = {
+    ac: `chip-ac/${keyVersion}`,
+    smc: `chip-smc/${keyVersion}`,
+    smi: `chip-smi/${keyVersion}`,
+  }
+  if (command === 'change_pin') {
+    if (pinBlock === null || pinKey === null) throw new Error('A change of a PIN has no PIN.')
+    const pin = { pinBlock: Buffer.from(pinBlock, 'hex'), pvv: null, pinKey }
+    return hsm.makePinChange(chip, keys, cryptogram, pin)
+  }
+  if (command === 'put_data') {
+    const object = Buffer.from(dataObject ?? '', 'hex')
+    const header = Buffer.concat([Buffer.from(putDataHeader, 'hex'), object.subarray(0, 2)])
+    return hsm.makeCommand(chip, keys, cryptogram, header, object.subarray(2))
+  }
+  const header = Buffer.from(headers[command], 'hex')
+  return hsm.makeCommand(chip, keys, cryptogram, header, Buffer.alloc(0))
+}
+
+/** The dependencies of recording news. */
+interface NewsRecorder {
+  readonly database: Database
+  readonly observe: { chipNewsLost(error: unknown): void }
+}
+
+/** A message of a chip whose news are recorded. */
+export interface ReportedChip extends ReportedCommands {
+  readonly publicToken: PublicToken
+  /** Null if the message does not say it, or if its own commit records it. */
+  readonly remainingOfflineTries: number | null
+}
+
+/**
+ * Records what a message and its answer changed: commands that were sent, done or failed, and the
+ * tries that remain in the chip. It comes after the commit of the answer. If it fails, the failure
+ * is reported and the answer stands: the commands are sent again.
+ * @param sent the numbers of the commands in the answer.
+ */
+export async function recordChipNews(
+  { database, observe }: NewsRecorder,
+  { publicToken, remainingOfflineTries, report, waiting }: ReportedChip,
+  sent: readonly number[],
+): Promise<void> {
+  const { done, failed } = findEndedCommands(waiting, report)
+  const hasNews = sent.length + done.length + failed.length > 0 || remainingOfflineTries !== null
+  if (!hasNews) return
+  const { atc, panSequenceNumber } = report
+  const news = { publicToken, panSequenceNumber, atc, sent, done, failed, remainingOfflineTries }
+  await storedCommands
+    .recordChipNews(database, news)
+    .catch((error: unknown) => observe.chipNewsLost(error))
+}

@@ -1,11 +1,13 @@
+import type { ChipFinding } from './chip-findings.ts'
 import type { Decider, DecisionReason } from './decision.ts'
 
 /**
  * The checks, in the order in which they run. `controls` are those without money; they cost no try.
  * `shadow` precedes the check of the controls that it would have belonged to. It and the checks of
- * the address decide nothing. `decision`: what the card's client said, or what stood in for its
- * answer. `answer` belongs to repeats: whether the first request was answered before it was lost
- * with its process.
+ * the address decide nothing. `chip`: the chip data, and how the card was read. `card_value`: the
+ * CVV, iCVV, dCVV or CVC3 of a stripe. `offline_pin`: the PIN in the chip. `decision`: what the
+ * card's client said, or what stood in for its answer. `answer` belongs to repeats: whether the
+ * first request was answered before it was lost with its process.
  */
 export const checkNames = [
   'card',
@@ -17,6 +19,11 @@ export const checkNames = [
   'currency',
   'shadow',
   'controls',
+  'chip',
+  'cryptogram',
+  'card_value',
+  'cavv',
+  'offline_pin',
   'pin_block',
   'pin',
   'cvv2',
@@ -41,6 +48,8 @@ export interface AuthorizationCheck {
   readonly responseCode?: string
   /** The status of the card. */
   readonly cardStatusCode?: string
+  /** What a chip or a stripe had to report. */
+  readonly findings?: ChipFinding[]
   /** For a PIN or CVV2: the remaining tries, and the number of the try that it spent. */
   readonly remainingTries?: number
   readonly tryNumber?: number

@@ -15,7 +15,89 @@ export interface ChipProfile {
   readonly answer: { readonly method: 1 | 2; readonly key: 'card' | 'session' }
   /** How the keys of scripts are derived. */
   readonly messaging: 'visa' | 'common'
+  readonly applicationData: ApplicationDataLayout
 }
+
+/** A bit as the specifications number it: its byte from 1, and 8 for the highest bit of a byte. */
+type NumberedBit = readonly [byte: number, bit: number]
+
+/** A number in one half of a byte; bytes are numbered from 1. */
+interface HalfByte {
+  readonly byte: number
+  readonly half: 'high' | 'low'
+}
+
+/**
+ * What a chip reports in 9F10. Bytes and bits are those of the card verification results (CVR),
+ * which are a part of it.
+ */
+export interface ApplicationDataLayout {
+  /** An online request in hexadecimal digits, with no bit set that is named below. */
+  readonly template: string
+  /** The positions that have the bytes of the template in each message of the profile. */
+  readonly fixedAt: readonly number[]
+  /** The numbers of bytes that a message may have. */
+  readonly lengths: { readonly least: number; readonly most: number }
+  readonly derivationKeyIndexAt: number
+  /** The position of the first byte of the CVR. */
+  readonly resultsAt: number
+  readonly offlinePin: {
+    readonly performed: NumberedBit
+    readonly failed: NumberedBit
+    /** The tries of the PIN in the chip are used up. */
+    readonly blocked: NumberedBit
+    /** The remaining tries; null where the chip does not report them. */
+    readonly remainingTries: HalfByte | null
+  }
+  readonly commands: {
+    /** How many commands of the answer before the chip carried out. */
+    readonly processed: HalfByte
+    readonly failed: NumberedBit
+  }
+}
+
+/** Visa, issuer application data of format 1, and its CVR of 4 bytes with their length. */
+const visaFormat1 = {
+  fixedAt: [0, 2, 3],
+  lengths: { least: 7, most: 32 },
+  derivationKeyIndexAt: 1,
+  resultsAt: 3,
+  offlinePin: { performed: [2, 3], failed: [2, 2], blocked: [3, 7], remainingTries: null },
+  commands: { processed: { byte: 4, half: 'high' }, failed: [4, 4] },
+} as const satisfies Omit<ApplicationDataLayout, 'template'>
+
+/** EMV Book 3, annex C7: the common core definitions, with a CVR of 5 bytes. */
+const commonCore = {
+  fixedAt: [0, 1],
+  lengths: { least: 32, most: 32 },
+  derivationKeyIndexAt: 2,
+  resultsAt: 3,
+  offlinePin: {
+    performed: [2, 4],
+    failed: [2, 3],
+    blocked: [2, 2],
+    remainingTries: { byte: 2, half: 'high' },
+  },
+  commands: { processed: { byte: 4, half: 'high' }, failed: [4, 4] },
+} as const satisfies Omit<ApplicationDataLayout, 'template'>
+
+/**
+ * M/Chip 4 and M/Chip Advance, with a CVR of 6 bytes; as jPOS (`CVRMastercard`) and emv-utils
+ * (`EMV_IAD_MCHIP_CVR`) read them.
+ */
+const mChip = {
+  fixedAt: [1],
+  lengths: { least: 8, most: 32 },
+  derivationKeyIndexAt: 0,
+  resultsAt: 2,
+  offlinePin: {
+    performed: [1, 3],
+    failed: [4, 5],
+    blocked: [4, 4],
+    remainingTries: { byte: 3, half: 'low' },
+  },
+  commands: { processed: { byte: 3, half: 'high' }, failed: [5, 1] },
+} as const satisfies Omit<ApplicationDataLayout, 'template'>
 
 /**
  * The profiles by cryptogram version (Visa and Mastercard chip specifications; EMV Common Payment
@@ -29,6 +111,7 @@ export const chipProfiles = {
     sessionKey: 'none',
     answer: { method: 1, key: 'card' },
     messaging: 'visa',
+    applicationData: { ...visaFormat1, template: '06010A03A00000' },
   },
   'visa-cvn18': {
     issuerData: { from: 0, length: null },
@@ -37,6 +120,7 @@ export const chipProfiles = {
     sessionKey: 'common',
     answer: { method: 2, key: 'session' },
     messaging: 'visa',
+    applicationData: { ...visaFormat1, template: '06011203A00000' },
   },
   'visa-cvn22': {
     issuerData: { from: 0, length: null },
@@ -45,6 +129,7 @@ export const chipProfiles = {
     sessionKey: 'common',
     answer: { method: 2, key: 'session' },
     messaging: 'common',
+    applicationData: { ...commonCore, template: `1F2201A000000000${'00'.repeat(24)}` },
   },
   'mastercard-16': {
     issuerData: { from: 2, length: 6 },
@@ -53,6 +138,7 @@ export const chipProfiles = {
     sessionKey: 'mChip',
     answer: { method: 1, key: 'card' },
     messaging: 'common',
+    applicationData: { ...mChip, template: `0110A00000000000${'00'.repeat(10)}` },
   },
   'mastercard-20': {
     issuerData: { from: 2, length: 6 },
@@ -61,6 +147,7 @@ export const chipProfiles = {
     sessionKey: 'common',
     answer: { method: 1, key: 'session' },
     messaging: 'common',
+    applicationData: { ...mChip, template: `0114A00000000000${'00'.repeat(10)}` },
   },
   cpa: {
     issuerData: { from: 0, length: null },
@@ -69,6 +156,7 @@ export const chipProfiles = {
     sessionKey: 'common',
     answer: { method: 2, key: 'session' },
     messaging: 'common',
+    applicationData: { ...commonCore, template: `0FA501A000000000${'00'.repeat(24)}` },
   },
 } as const satisfies Record<string, ChipProfile>
 

@@ -1,4 +1,5 @@
 import type { AuthorizationCheck } from './authorization-check.ts'
+import type { ChipFinding } from './chip-findings.ts'
 import type { DeclineCode } from './response-code.ts'
 
 /**
@@ -11,6 +12,7 @@ export const decliners = [
   'card_control',
   'pin',
   'cvv2',
+  'chip',
   'client',
   'fallback',
   'service',
@@ -27,7 +29,9 @@ interface DeclineRule {
   /** `14` is about no card, and so about no client. */
   readonly responseCode: Exclude<DeclineCode, '14'>
   /** The check that objected, where other reasons have the same response code. */
-  readonly objection?: Partial<Pick<AuthorizationCheck, 'check' | 'result' | 'control'>>
+  readonly objection?: Partial<Pick<AuthorizationCheck, 'check' | 'result' | 'control'>> & {
+    readonly finding?: ChipFinding
+  }
   /** `control`: a control of the card or of its product, as the check says. */
   readonly declinedBy: (typeof decliners)[number] | 'control'
   readonly retry: (typeof retries)[number]
@@ -123,6 +127,69 @@ export const declineRules = {
     declinedBy: 'control',
     retry: 'with_other_data',
     advice: 'The card cannot be used in this way; pay in another way, such as by chip.',
+  },
+  chip_data_missing: {
+    responseCode: '88',
+    objection: { check: 'chip', result: 'not_given' },
+    declinedBy: 'chip',
+    retry: 'with_other_data',
+    advice: 'The terminal did not read the chip; try another terminal.',
+  },
+  chip_data_disagrees: {
+    responseCode: '88',
+    objection: { check: 'chip', finding: 'data_disagreement' },
+    declinedBy: 'chip',
+    retry: 'with_other_data',
+    advice: 'The terminal sent two versions of the payment; try another terminal.',
+  },
+  invalid_chip_data: {
+    responseCode: '88',
+    objection: { check: 'chip' },
+    declinedBy: 'chip',
+    retry: 'with_other_data',
+    advice: 'The terminal did not read the chip properly; try another terminal.',
+  },
+  fallback_not_allowed: {
+    responseCode: '57',
+    objection: { check: 'chip' },
+    declinedBy: 'chip',
+    retry: 'with_other_data',
+    advice: 'Insert the card instead of swiping it.',
+  },
+  cryptogram_replayed: {
+    responseCode: '88',
+    objection: { check: 'cryptogram', finding: 'cryptogram_replayed' },
+    declinedBy: 'chip',
+    retry: 'with_other_data',
+    advice: 'Insert the card again, or hold it to the reader again.',
+  },
+  wrong_cryptogram: {
+    responseCode: '88',
+    objection: { check: 'cryptogram' },
+    declinedBy: 'chip',
+    retry: 'with_other_data',
+    advice: 'The chip could not be verified; try another terminal or contact your card issuer.',
+  },
+  wrong_card_value: {
+    responseCode: '88',
+    objection: { check: 'card_value' },
+    declinedBy: 'card',
+    retry: 'with_other_data',
+    advice: 'The stripe could not be verified; insert the card instead.',
+  },
+  wrong_cavv: {
+    responseCode: '88',
+    objection: { check: 'cavv' },
+    declinedBy: 'card',
+    retry: 'with_other_data',
+    advice: 'The confirmation could not be verified; pay again and confirm the payment.',
+  },
+  chip_pin_blocked: {
+    responseCode: '75',
+    objection: { check: 'offline_pin' },
+    declinedBy: 'chip',
+    retry: 'later',
+    advice: 'The PIN in the chip is blocked; ask your card issuer to unblock it, then pay again.',
   },
   pin_missing: {
     responseCode: '86',
@@ -287,13 +354,14 @@ export function explainDecline(
 
 type CheckVerdict = Pick<
   AuthorizationCheck,
-  'check' | 'result' | 'control' | 'owner' | 'responseCode' | 'reason' | 'decidedBy'
+  'check' | 'result' | 'control' | 'owner' | 'responseCode' | 'reason' | 'decidedBy' | 'findings'
 >
 
 const isObjection = (
   last: CheckVerdict | undefined,
-  { check, control, result }: NonNullable<DeclineRule['objection']> = {},
+  { check, control, finding, result }: NonNullable<DeclineRule['objection']> = {},
 ): boolean =>
   (check === undefined || check === last?.check) &&
   (result === undefined || result === last?.result) &&
-  (control === undefined || control === last?.control)
+  (control === undefined || control === last?.control) &&
+  (finding === undefined || last?.findings?.includes(finding) === true)

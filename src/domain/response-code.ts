@@ -1,7 +1,10 @@
 import type { CardStatusCode } from './card-status.ts'
 import type { TryKind } from './tries.ts'
 
-/** The response codes of this service (ISO 8583, field 39; N7 as Visa defines it). */
+/**
+ * The response codes of this service (ISO 8583, field 39; N7 as Visa defines it, 88 as
+ * Mastercard does).
+ */
 export const responseCodes = [
   '00',
   '03',
@@ -23,6 +26,7 @@ export const responseCodes = [
   '75',
   '78',
   '86',
+  '88',
   '91',
   '94',
   '96',

@@ -1,9 +1,16 @@
 import assert from 'node:assert/strict'
 import { readFile } from 'node:fs/promises'
 import test from 'node:test'
+import type { ChipFinding } from '../../src/domain/chip-findings.ts'
 import { reasonsByControl } from '../../src/domain/decide-controls.ts'
 import { declineReasons, declineRules, explainDecline } from '../../src/domain/decline-reason.ts'
 import { responseCodes, statusObjections, tryObjections } from '../../src/domain/response-code.ts'
+
+/** The objections that a finding tells apart. */
+const reported: readonly (readonly ['chip' | 'cryptogram', ChipFinding])[] = [
+  ['chip', 'data_disagreement'],
+  ['cryptogram', 'cryptogram_replayed'],
+]
 
 /** Every objection that an authorization can meet, with the check that makes it. */
 const objections = [
@@ -11,6 +18,13 @@ const objections = [
   ['54', 'expiry', 'failed'] as const,
   ['57', 'transaction_type', 'failed'] as const,
   ['57', 'currency', 'failed'] as const,
+  ['57', 'chip', 'failed'] as const,
+  ['88', 'chip', 'failed'] as const,
+  ['88', 'chip', 'not_given'] as const,
+  ['88', 'cryptogram', 'failed'] as const,
+  ['88', 'card_value', 'failed'] as const,
+  ['88', 'cavv', 'failed'] as const,
+  ['75', 'offline_pin', 'failed'] as const,
   ['86', 'pin_block', 'failed'] as const,
   ['86', 'pin_block', 'not_given'] as const,
   ['96', 'pin_block', 'unresolved'] as const,
@@ -50,6 +64,11 @@ test('every objection has a reason, and every reason an objection', () => {
     assert.equal(declineRules[decline.declineReason].responseCode, responseCode)
     return decline.declineReason
   })
+  for (const [check, finding] of reported) {
+    const decline = explainDecline('88', [{ check, result: 'failed', findings: [finding] }])
+    assert.ok(decline)
+    found.push(decline.declineReason)
+  }
   assert.deepEqual([...new Set(found)].sort(), [...declineReasons].sort())
 })
 

@@ -1,5 +1,6 @@
 import type { Static } from 'typebox'
 import { cardStatuses, isCardStatusCode } from '../../domain/card-status.ts'
+import type { ChipFinding } from '../../domain/chip-findings.ts'
 import type { decliners, retries } from '../../domain/decline-reason.ts'
 import { formatMoney } from '../../domain/money.ts'
 import { type Content, html } from '../../listeners/http/html.ts'
@@ -26,6 +27,11 @@ const checkNames: Readonly<Record<Check['check'], string>> = {
   currency: 'Currency',
   shadow: 'Shadow controls',
   controls: 'Spending controls',
+  chip: 'Chip data',
+  cryptogram: 'Cryptogram of the chip',
+  card_value: 'Verification value of the stripe',
+  cavv: '3-D Secure value',
+  offline_pin: 'PIN in the chip',
   pin_block: 'PIN block can be read',
   pin: 'PIN',
   cvv2: 'CVV2',
@@ -117,6 +123,7 @@ const declinerNames: Readonly<Record<(typeof decliners)[number], string>> = {
   card_control: 'A control of the card',
   pin: 'The PIN',
   cvv2: 'The CVV2',
+  chip: 'The chip',
   client: 'The client',
   fallback: 'What stood in for the client',
   service: 'The service',
@@ -188,15 +195,30 @@ const deciderNames: Readonly<Record<NonNullable<Check['decidedBy']>, string>> = 
   'rule:error': 'The client gave no usable answer: its rule decided',
 }
 
+const findingNames: Readonly<Record<ChipFinding, string>> = {
+  atc_jump: 'the transaction counter jumped',
+  cryptogram_replayed: 'the transaction counter was used before or is too old',
+  offline_pin_failed: 'the chip rejected a PIN',
+  offline_pin_blocked: 'the tries of the PIN in the chip are used up',
+  command_failed: 'the chip did not carry out a command',
+  data_disagreement: 'the chip data differ from the message',
+  data_missing: 'the message has no chip data',
+  key_unknown: 'the key that the chip names does not exist',
+  fallback: 'the stripe of a card with a chip was read',
+  wrong_card_value: 'wrong verification value',
+  wrong_cavv: 'wrong 3-D Secure value',
+}
+
 function checkRow(check: Check): Content {
   const [word, tone] = verdicts[check.result]
   const { afterMs, cardStatusCode = '', remainingTries, responseCode, tryNumber } = check
-  const { control, decidedBy, owner, reason } = check
+  const { control, decidedBy, findings = [], owner, reason } = check
   const details = [
     decidedBy !== undefined && deciderNames[decidedBy],
     reason,
     control !== undefined && `${control} of the ${owner}`,
     isCardStatusCode(cardStatusCode) && `The card was ${cardStatuses[cardStatusCode].description}`,
+    ...findings.map((finding) => findingNames[finding]),
     tryNumber !== undefined && `try ${tryNumber}`,
     remainingTries !== undefined && left(remainingTries),
     responseCode !== undefined && `objected with ${responseCode}`,

@@ -1,5 +1,6 @@
 import Type from 'typebox'
 import { checkNames, checkResults } from '../../domain/authorization-check.ts'
+import { chipFindings } from '../../domain/chip-findings.ts'
 import { controlOwners } from '../../domain/decide-controls.ts'
 import { deciders } from '../../domain/decision.ts'
 import { declineReasons, decliners, retries } from '../../domain/decline-reason.ts'
@@ -19,6 +20,12 @@ export const checkMembers = {
   }),
   cardStatusCode: Type.Optional(Type.String({ description: 'The status that the card had.' })),
   remainingTries: Type.Optional(Type.Integer({ description: 'After this check.' })),
+  findings: Type.Optional(
+    Type.Array(Type.Enum([...chipFindings]), {
+      description: 'What a chip or a stripe had to report.',
+      examples: [['atc_jump']],
+    }),
+  ),
   control: Type.Optional(
     Type.String({ description: 'The control that objected.', examples: ['limits.day'] }),
   ),

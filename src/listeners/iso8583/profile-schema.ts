@@ -32,7 +32,7 @@ export const outcomes: readonly LinkOutcome[] = [
     '75',
     '78',
   ] as const),
-  ...(['86', '91', '94', '96', 'N7'] as const),
+  ...(['86', '88', '91', '94', '96', 'N7'] as const),
 ]
 
 /** The results of a comparison of addresses: what matched. */

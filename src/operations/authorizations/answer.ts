@@ -22,6 +22,7 @@ import {
   findRememberedRequest,
   storeAnswer,
 } from '../../storage/idempotency/idempotency.ts'
+import type { PresentedChip } from '../chips/presented-chip.ts'
 import * as idempotency from '../idempotency/idempotency.ts'
 import type {
   Authorization,
@@ -42,6 +43,8 @@ export interface TracedRequest extends AuthorizationRequest {
   readonly at: Date
   /** What the comparison of the address found, if the request has one. */
   readonly address?: AddressOutcome
+  /** The chip of the request, as it was read. */
+  readonly presentedChip?: PresentedChip
   readonly trail: {
     note(check: NewCheck): void
     readonly checks: readonly AuthorizationCheck[]

@@ -41,6 +41,17 @@ const answerMembers = {
   ),
   pin: Type.Optional(CheckOutcomeSchema),
   cvv: Type.Optional(CheckOutcomeSchema),
+  chip: Type.Optional(
+    Type.Object(
+      {
+        data: Type.String({
+          description: 'Field 55 in hexadecimal digits: the answer to the chip, and its commands.',
+          examples: ['910a1122334455667788003030'],
+        }),
+      },
+      { description: 'Where the cryptogram of the chip was right, declines included.' },
+    ),
+  ),
   address: Type.Optional(
     Type.Object(
       { postalCode: Type.Enum([...addressResults]), addressLine: Type.Enum([...addressResults]) },
@@ -170,6 +181,8 @@ export interface AuthorizationRequest {
   /** To be compared with that of the card. */
   readonly cardholderAddress?: GivenAddress
   readonly cvv2?: Cvv2
+  /** Field 55 of a transaction with the chip. */
+  readonly chip?: { readonly data: Uint8Array }
   /**
    * Called when the request begins to wait for the card's client, once or more often. It then needs
    * none of the capacity that requests of its network share.

@@ -23,10 +23,27 @@ import { cardNotPresent, purchase } from '../../support/switch.ts'
 type Fields = Record<string, string>
 
 /** The reasons of the service's own checks. */
-type CheckedReason = Exclude<DeclineReason, (typeof decisionReasons)[number]>
+type CheckedReason = Exclude<
+  DeclineReason,
+  (typeof decisionReasons)[number] | (typeof chipReasons)[number]
+>
+
+/** The reasons of chips and stripes, which test/operations/chips causes. */
+const chipReasons = [
+  'chip_data_missing',
+  'chip_data_disagrees',
+  'invalid_chip_data',
+  'fallback_not_allowed',
+  'cryptogram_replayed',
+  'wrong_cryptogram',
+  'wrong_card_value',
+  'wrong_cavv',
+  'chip_pin_blocked',
+] as const satisfies readonly DeclineReason[]
 
 export const checkedReasons = declineReasons.filter(
-  (reason): reason is CheckedReason => !decisionReasons.some((name) => name === reason),
+  (reason): reason is CheckedReason =>
+    ![...decisionReasons, ...chipReasons].some((name) => name === reason),
 )
 
 /** A decline by the card's client, or by what stands in for its answer. */

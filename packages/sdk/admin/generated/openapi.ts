@@ -1783,7 +1783,7 @@ export interface components {
         readonly Authorization: {
             readonly approved: boolean;
             /** @enum {string} */
-            readonly responseCode: "00" | "03" | "05" | "10" | "13" | "14" | "41" | "43" | "46" | "51" | "54" | "55" | "57" | "59" | "61" | "62" | "65" | "75" | "78" | "86" | "91" | "94" | "96" | "1A" | "N7";
+            readonly responseCode: "00" | "03" | "05" | "10" | "13" | "14" | "41" | "43" | "46" | "51" | "54" | "55" | "57" | "59" | "61" | "62" | "65" | "75" | "78" | "86" | "88" | "91" | "94" | "96" | "1A" | "N7";
             /** @description The part of `amount` that was approved, with `10`. */
             readonly approvedAmount?: number;
             /** @example 4820117360 */
@@ -1804,6 +1804,14 @@ export interface components {
                 /** @enum {string} */
                 readonly result: "match" | "mismatch" | "blocked" | "not_checked" | "unresolved";
                 readonly remainingTries: number;
+            };
+            /** @description Where the cryptogram of the chip was right, declines included. */
+            readonly chip?: {
+                /**
+                 * @description Field 55 in hexadecimal digits: the answer to the chip, and its commands.
+                 * @example 910a1122334455667788003030
+                 */
+                readonly data: string;
             };
             /** @description Where the request has `cardholderAddress`. `not_checked`: it was not given, or the address of the card could not be read. It declines nothing. */
             readonly address?: {
@@ -2142,7 +2150,7 @@ export interface components {
              * @example amount_over_limit
              * @enum {string}
              */
-            readonly declineReason: "card_not_activated" | "card_restricted" | "card_lost" | "card_stolen" | "card_closed" | "card_expired" | "wrong_expiry_date" | "inquiry_not_supported" | "currency_not_supported" | "merchant_category_not_allowed" | "merchant_not_allowed" | "country_not_allowed" | "channel_not_allowed" | "pin_missing" | "invalid_pin_block" | "wrong_pin" | "pin_blocked" | "wrong_cvv2" | "cvv2_blocked" | "transaction_reversed" | "invalid_amount" | "amount_over_limit" | "count_over_limit" | "do_not_honor" | "insufficient_funds" | "suspected_fraud" | "transaction_not_permitted" | "authentication_required" | "decision_unavailable" | "service_unavailable";
+            readonly declineReason: "card_not_activated" | "card_restricted" | "card_lost" | "card_stolen" | "card_closed" | "card_expired" | "wrong_expiry_date" | "inquiry_not_supported" | "currency_not_supported" | "merchant_category_not_allowed" | "merchant_not_allowed" | "country_not_allowed" | "channel_not_allowed" | "chip_data_missing" | "chip_data_disagrees" | "invalid_chip_data" | "fallback_not_allowed" | "cryptogram_replayed" | "wrong_cryptogram" | "wrong_card_value" | "wrong_cavv" | "chip_pin_blocked" | "pin_missing" | "invalid_pin_block" | "wrong_pin" | "pin_blocked" | "wrong_cvv2" | "cvv2_blocked" | "transaction_reversed" | "invalid_amount" | "amount_over_limit" | "count_over_limit" | "do_not_honor" | "insufficient_funds" | "suspected_fraud" | "transaction_not_permitted" | "authentication_required" | "decision_unavailable" | "service_unavailable";
             /**
              * @description Whose control it is.
              * @enum {string}
@@ -2471,13 +2479,13 @@ export interface components {
                  * @example wrong_pin
                  * @enum {string}
                  */
-                readonly declineReason?: "card_not_activated" | "card_restricted" | "card_lost" | "card_stolen" | "card_closed" | "card_expired" | "wrong_expiry_date" | "inquiry_not_supported" | "currency_not_supported" | "merchant_category_not_allowed" | "merchant_not_allowed" | "country_not_allowed" | "channel_not_allowed" | "pin_missing" | "invalid_pin_block" | "wrong_pin" | "pin_blocked" | "wrong_cvv2" | "cvv2_blocked" | "transaction_reversed" | "invalid_amount" | "amount_over_limit" | "count_over_limit" | "do_not_honor" | "insufficient_funds" | "suspected_fraud" | "transaction_not_permitted" | "authentication_required" | "decision_unavailable" | "service_unavailable";
+                readonly declineReason?: "card_not_activated" | "card_restricted" | "card_lost" | "card_stolen" | "card_closed" | "card_expired" | "wrong_expiry_date" | "inquiry_not_supported" | "currency_not_supported" | "merchant_category_not_allowed" | "merchant_not_allowed" | "country_not_allowed" | "channel_not_allowed" | "chip_data_missing" | "chip_data_disagrees" | "invalid_chip_data" | "fallback_not_allowed" | "cryptogram_replayed" | "wrong_cryptogram" | "wrong_card_value" | "wrong_cavv" | "chip_pin_blocked" | "pin_missing" | "invalid_pin_block" | "wrong_pin" | "pin_blocked" | "wrong_cvv2" | "cvv2_blocked" | "transaction_reversed" | "invalid_amount" | "amount_over_limit" | "count_over_limit" | "do_not_honor" | "insufficient_funds" | "suspected_fraud" | "transaction_not_permitted" | "authentication_required" | "decision_unavailable" | "service_unavailable";
                 /**
                  * @description What declined. On declines only.
                  * @example pin
                  * @enum {string}
                  */
-                readonly declinedBy?: "card" | "product_control" | "card_control" | "pin" | "cvv2" | "client" | "fallback" | "service";
+                readonly declinedBy?: "card" | "product_control" | "card_control" | "pin" | "cvv2" | "chip" | "client" | "fallback" | "service";
                 /**
                  * @description The control that declined, where one did.
                  * @example limits.day
@@ -3237,13 +3245,13 @@ export interface components {
              * @example wrong_pin
              * @enum {string}
              */
-            readonly declineReason?: "card_not_activated" | "card_restricted" | "card_lost" | "card_stolen" | "card_closed" | "card_expired" | "wrong_expiry_date" | "inquiry_not_supported" | "currency_not_supported" | "merchant_category_not_allowed" | "merchant_not_allowed" | "country_not_allowed" | "channel_not_allowed" | "pin_missing" | "invalid_pin_block" | "wrong_pin" | "pin_blocked" | "wrong_cvv2" | "cvv2_blocked" | "transaction_reversed" | "invalid_amount" | "amount_over_limit" | "count_over_limit" | "do_not_honor" | "insufficient_funds" | "suspected_fraud" | "transaction_not_permitted" | "authentication_required" | "decision_unavailable" | "service_unavailable";
+            readonly declineReason?: "card_not_activated" | "card_restricted" | "card_lost" | "card_stolen" | "card_closed" | "card_expired" | "wrong_expiry_date" | "inquiry_not_supported" | "currency_not_supported" | "merchant_category_not_allowed" | "merchant_not_allowed" | "country_not_allowed" | "channel_not_allowed" | "chip_data_missing" | "chip_data_disagrees" | "invalid_chip_data" | "fallback_not_allowed" | "cryptogram_replayed" | "wrong_cryptogram" | "wrong_card_value" | "wrong_cavv" | "chip_pin_blocked" | "pin_missing" | "invalid_pin_block" | "wrong_pin" | "pin_blocked" | "wrong_cvv2" | "cvv2_blocked" | "transaction_reversed" | "invalid_amount" | "amount_over_limit" | "count_over_limit" | "do_not_honor" | "insufficient_funds" | "suspected_fraud" | "transaction_not_permitted" | "authentication_required" | "decision_unavailable" | "service_unavailable";
             /**
              * @description What declined. On declines only.
              * @example pin
              * @enum {string}
              */
-            readonly declinedBy?: "card" | "product_control" | "card_control" | "pin" | "cvv2" | "client" | "fallback" | "service";
+            readonly declinedBy?: "card" | "product_control" | "card_control" | "pin" | "cvv2" | "chip" | "client" | "fallback" | "service";
             /**
              * @description The control that declined, where one did.
              * @example limits.day
@@ -3351,7 +3359,7 @@ export interface components {
                  * @description `controls`: those without money. `shadow`: controls that decide nothing; they object. `answer`: of a repeat, whose first request was lost before it was answered.
                  * @enum {string}
                  */
-                readonly check: "card" | "postal_code" | "address_line" | "status" | "expiry" | "transaction_type" | "currency" | "shadow" | "controls" | "pin_block" | "pin" | "cvv2" | "limits" | "decision" | "answer";
+                readonly check: "card" | "postal_code" | "address_line" | "status" | "expiry" | "transaction_type" | "currency" | "shadow" | "controls" | "chip" | "cryptogram" | "card_value" | "cavv" | "offline_pin" | "pin_block" | "pin" | "cvv2" | "limits" | "decision" | "answer";
                 /**
                  * @description `not_given`: the request had nothing to check. `blocked`: no try was left, and nothing was compared. `unresolved`: the HSM gave no answer.
                  * @enum {string}
@@ -3361,6 +3369,13 @@ export interface components {
                 readonly cardStatusCode?: string;
                 /** @description After this check. */
                 readonly remainingTries?: number;
+                /**
+                 * @description What a chip or a stripe had to report.
+                 * @example [
+                 *       "atc_jump"
+                 *     ]
+                 */
+                readonly findings?: readonly ("atc_jump" | "cryptogram_replayed" | "offline_pin_failed" | "offline_pin_blocked" | "command_failed" | "data_disagreement" | "data_missing" | "key_unknown" | "fallback" | "wrong_card_value" | "wrong_cavv")[];
                 /**
                  * @description The control that objected.
                  * @example limits.day
@@ -3663,13 +3678,13 @@ export interface components {
                  * @example wrong_pin
                  * @enum {string}
                  */
-                readonly declineReason?: "card_not_activated" | "card_restricted" | "card_lost" | "card_stolen" | "card_closed" | "card_expired" | "wrong_expiry_date" | "inquiry_not_supported" | "currency_not_supported" | "merchant_category_not_allowed" | "merchant_not_allowed" | "country_not_allowed" | "channel_not_allowed" | "pin_missing" | "invalid_pin_block" | "wrong_pin" | "pin_blocked" | "wrong_cvv2" | "cvv2_blocked" | "transaction_reversed" | "invalid_amount" | "amount_over_limit" | "count_over_limit" | "do_not_honor" | "insufficient_funds" | "suspected_fraud" | "transaction_not_permitted" | "authentication_required" | "decision_unavailable" | "service_unavailable";
+                readonly declineReason?: "card_not_activated" | "card_restricted" | "card_lost" | "card_stolen" | "card_closed" | "card_expired" | "wrong_expiry_date" | "inquiry_not_supported" | "currency_not_supported" | "merchant_category_not_allowed" | "merchant_not_allowed" | "country_not_allowed" | "channel_not_allowed" | "chip_data_missing" | "chip_data_disagrees" | "invalid_chip_data" | "fallback_not_allowed" | "cryptogram_replayed" | "wrong_cryptogram" | "wrong_card_value" | "wrong_cavv" | "chip_pin_blocked" | "pin_missing" | "invalid_pin_block" | "wrong_pin" | "pin_blocked" | "wrong_cvv2" | "cvv2_blocked" | "transaction_reversed" | "invalid_amount" | "amount_over_limit" | "count_over_limit" | "do_not_honor" | "insufficient_funds" | "suspected_fraud" | "transaction_not_permitted" | "authentication_required" | "decision_unavailable" | "service_unavailable";
                 /**
                  * @description What declined. On declines only.
                  * @example pin
                  * @enum {string}
                  */
-                readonly declinedBy?: "card" | "product_control" | "card_control" | "pin" | "cvv2" | "client" | "fallback" | "service";
+                readonly declinedBy?: "card" | "product_control" | "card_control" | "pin" | "cvv2" | "chip" | "client" | "fallback" | "service";
                 /**
                  * @description The control that declined, where one did.
                  * @example limits.day

@@ -1,0 +1,78 @@
+import assert from 'node:assert/strict'
+import test from 'node:test'
+import {
+  type ChipReport,
+  composeApplicationData,
+  parseApplicationData,
+} from '../../src/domain/chip-application-data.ts'
+import { type ChipProfileName, chipProfiles } from '../../src/domain/chip-profile.ts'
+
+const names = Object.keys(chipProfiles) as ChipProfileName[]
+
+const quiet: ChipReport = {
+  derivationKeyIndex: 1,
+  isOfflinePinPerformed: false,
+  isOfflinePinFailed: false,
+  isOfflinePinBlocked: false,
+  remainingOfflineTries: null,
+  processedCommands: 0,
+  hasFailedCommand: false,
+}
+
+for (const name of names) {
+  const profile = chipProfiles[name]
+  const hasTries = profile.applicationData.offlinePin.remainingTries !== null
+
+  test(`each report of a chip is read as it was composed: ${name}`, () => {
+    for (let bits = 0; bits < 16; bits += 1) {
+      const isOfflinePinBlocked = (bits & 4) !== 0
+      const report = {
+        derivationKeyIndex: 0xc3,
+        isOfflinePinPerformed: (bits & 1) !== 0,
+        isOfflinePinFailed: (bits & 2) !== 0,
+        isOfflinePinBlocked,
+        remainingOfflineTries: isOfflinePinBlocked ? 0 : hasTries ? 2 : null,
+        processedCommands: bits,
+        hasFailedCommand: (bits & 8) !== 0,
+      }
+      const composed = composeApplicationData(profile, report)
+      assert.deepEqual(parseApplicationData(profile, composed), report)
+    }
+  })
+
+  test(`data of other profiles and of other lengths are refused: ${name}`, () => {
+    for (const other of names) {
+      const composed = composeApplicationData(chipProfiles[other], quiet)
+      assert.equal(parseApplicationData(profile, composed) !== null, other === name, other)
+    }
+    const { least, most } = profile.applicationData.lengths
+    const long = Buffer.concat([composeApplicationData(profile, quiet), Buffer.alloc(33)])
+    for (const length of [0, least - 1, most + 1]) {
+      assert.equal(parseApplicationData(profile, long.subarray(0, length)), null, `${length}`)
+    }
+  })
+}
+
+test('bits are where the specifications have them', () => {
+  const report = { ...quiet, remainingOfflineTries: 2 }
+  const failed = { ...report, isOfflinePinPerformed: true, isOfflinePinFailed: true }
+  const compose = (name: ChipProfileName, of: ChipReport) =>
+    composeApplicationData(chipProfiles[name], of).toString('hex').slice(0, 16)
+  assert.deepEqual(
+    names.map((name) => compose(name, failed)),
+    ['06010a03a60000', '06011203a60000', '1f2201a02c000000'].concat([
+      '0110a40002100000',
+      '0114a40002100000',
+      '0fa501a02c000000',
+    ]),
+  )
+  const blocked = { ...quiet, isOfflinePinBlocked: true, hasFailedCommand: true }
+  assert.deepEqual(
+    names.map((name) => compose(name, { ...blocked, processedCommands: 3 })),
+    ['06010a03a04038', '06011203a04038', '1f2201a002003800'].concat([
+      '0110a00030080100',
+      '0114a00030080100',
+      '0fa501a002003800',
+    ]),
+  )
+})

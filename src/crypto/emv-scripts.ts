@@ -1,7 +1,7 @@
 import { computeChipMac, padMessage } from './emv-mac.ts'
-import { fillLength, writePinField } from './pin-field.ts'
+import { fillLength, readPinField, writePinField } from './pin-field.ts'
 import { isPinText, refuse, xor } from './refusal.ts'
-import { encipherTdesCbc, encipherTdesEcb } from './tdes.ts'
+import { decipherTdesCbc, decipherTdesEcb, encipherTdesCbc, encipherTdesEcb } from './tdes.ts'
 
 /**
  * Computes the MAC of a command to a chip (EMV Book 2, 9.2.1).
@@ -41,6 +41,19 @@ export function encodeVisaPinChange(
 }
 
 /**
+ * Decodes the new PIN of a change that does not prove the current PIN, as Visa's chips do.
+ *
+ * @param cardKey the card key for cryptograms, 16 bytes.
+ * @param block 8 bytes, in clear.
+ * @throws CryptoRefusal `emv_refused` or `pin_block_refused`, whatever is wrong.
+ */
+export function decodeVisaPinChange(cardKey: Uint8Array, block: Uint8Array): string {
+  if (cardKey.length !== 16 || block.length !== 8) refuse('emv_refused')
+  const ofCard = Buffer.concat([Buffer.alloc(4), cardKey.subarray(4, 8)])
+  return readPinField(0, xor(block, ofCard), isFill)
+}
+
+/**
  * Encodes a new PIN in ISO format 2 (ISO 9564-1:2017 9.3.4), as all other schemes send it.
  *
  * @returns 8 bytes, in clear.
@@ -48,6 +61,14 @@ export function encodeVisaPinChange(
  */
 export const encodePinBlockFormat2 = (pin: string): Buffer =>
   writePinField(2, pin, fill(pin), isFill)
+
+/**
+ * Decodes a PIN in ISO format 2, as a chip does.
+ *
+ * @param block 8 bytes, in clear.
+ * @throws CryptoRefusal `pin_block_refused`, whatever is wrong.
+ */
+export const decodePinBlockFormat2 = (block: Uint8Array): string => readPinField(2, block, isFill)
 
 const fill = (pin: string): Buffer => Buffer.alloc(fillLength(pin), 15)
 const isFill = (nibble: number): boolean => nibble === 15
@@ -75,4 +96,30 @@ export function encipherScriptData(
   }
   const message = encipherment === 'emv' ? padMessage(data, 2) : data
   return encipherTdesCbc(key, Buffer.alloc(8), message)
+}
+
+/**
+ * Deciphers the data of a command, as a chip does.
+ *
+ * @param key the session key for confidentiality, 16 bytes.
+ * @throws CryptoRefusal `emv_refused`, whatever is wrong.
+ */
+export function decipherScriptData(
+  key: Uint8Array,
+  enciphered: Uint8Array,
+  encipherment: ScriptEncipherment,
+): Buffer {
+  const isWhole = enciphered.length > 0 && enciphered.length % 8 === 0
+  if (key.length !== 16 || !isWhole) refuse('emv_refused')
+  if (encipherment === 'visa') {
+    const message = decipherTdesEcb(key, enciphered)
+    const length = message[0] ?? 0
+    if (length === 0 || length >= message.length) refuse('emv_refused')
+    return message.subarray(1, 1 + length)
+  }
+  const message = decipherTdesCbc(key, Buffer.alloc(8), enciphered)
+  if (encipherment === 'mastercard') return message
+  const end = message.lastIndexOf(0x80)
+  if (end < 1 || message.subarray(end + 1).some((byte) => byte !== 0)) refuse('emv_refused')
+  return message.subarray(0, end)
 }

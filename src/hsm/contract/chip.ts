@@ -78,3 +78,33 @@ export interface ChipHsm {
     newPin: StoredPin,
   ): Promise<Uint8Array>
 }
+
+/** A command that a chip accepts. */
+interface OpenedCommand {
+  /** The new PIN of PIN CHANGE/UNBLOCK, sealed under the active key; null for other commands. */
+  readonly newPin: StoredPin | null
+}
+
+/** The verbs of a chip itself. For the sandbox's virtual chips. */
+export interface VirtualChipHsm {
+  /**
+   * Makes a cryptogram as the chip does.
+   * @returns 8 bytes.
+   */
+  generateCryptogram(
+    chip: ChipReference,
+    key: KeyReference,
+    made: Omit<ChipCryptogram, 'arqc'>,
+  ): Promise<Uint8Array>
+  /**
+   * Verifies the MAC of a command, in constant time, and opens the new PIN in it.
+   * @param command as {@link ChipHsm.makeCommand} and {@link ChipHsm.makePinChange} return it.
+   * @returns null for any fault.
+   */
+  openCommand(
+    chip: ChipReference,
+    keys: ScriptKeys,
+    cryptogram: ChipCryptogram,
+    command: Uint8Array,
+  ): Promise<OpenedCommand | null>
+}

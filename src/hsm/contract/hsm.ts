@@ -14,7 +14,7 @@ import type {
 } from './card.ts'
 import type { CardDataHsm } from './card-data.ts'
 import type { BlockCipher, MacUsage } from './catalogue.ts'
-import type { ChipHsm } from './chip.ts'
+import type { ChipHsm, VirtualChipHsm } from './chip.ts'
 import type { WrappedKey } from './stored-keys.ts'
 import type { StripeHsm } from './stripe.ts'
 
@@ -96,7 +96,7 @@ export interface TokenSigningKey {
  * Every verb throws `Problem` `unavailable` if the HSM gives no answer, and Error for values that
  * the HSM did not create.
  */
-export interface Hsm extends CardDataHsm, AuditHsm, ChipHsm, StripeHsm {
+export interface Hsm extends CardDataHsm, AuditHsm, ChipHsm, VirtualChipHsm, StripeHsm {
   /**
    * Generates an unpredictable card reference and a Luhn-valid 16-digit PAN of the BIN (ISO/IEC
    * 7812-1).

@@ -61,6 +61,8 @@ const verbs = {
   verifyDynamicCvv: true,
   verifyCvc3: true,
   verifyCavv: true,
+  generateCryptogram: true,
+  openCommand: true,
   tokenSigningKeys: true,
   auditKeys: true,
   generateAuditMlDsaKey: false,

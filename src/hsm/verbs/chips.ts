@@ -1,15 +1,11 @@
 import { computeArpc1, computeArpc2, computeCryptogram } from '../../crypto/emv-cryptogram.ts'
-import * as emvKeys from '../../crypto/emv-keys.ts'
 import * as emvScripts from '../../crypto/emv-scripts.ts'
 import { areEqualBytes } from '../../crypto/refusal.ts'
-import type { KeyReference } from '../contract/card.ts'
 import type { ChipCryptogram, ChipHsm, ChipReference, ScriptKeys } from '../contract/chip.ts'
-import { type KeyRing, referencedKey } from '../keys/key-ring.ts'
+import type { KeyRing } from '../keys/key-ring.ts'
 import { openPan } from './card-numbers.ts'
+import { chipKeys, deriveCryptogramKey, using } from './chip-keys.ts'
 import { openPin } from './pins.ts'
-
-/** The names of the keys that chips' keys are derived from. */
-type ChipKeyName = 'chip-ac' | 'chip-smc' | 'chip-smi'
 
 /** PIN CHANGE/UNBLOCK with P2 02: the new PIN, without a proof of the current one. */
 const pinChangeHeader = Buffer.from('84240002', 'hex')
@@ -17,28 +13,7 @@ const macLength = 8
 
 /** Verifies and answers the cryptograms of chips, and makes the commands to them. */
 export function chipVerbs(ring: KeyRing): ChipHsm {
-  const deriveCardKey = async (
-    { card, panSequenceNumber, profile }: ChipReference,
-    name: ChipKeyName,
-    reference: KeyReference,
-  ): Promise<Buffer> => {
-    const { key } = await referencedKey(ring, name, reference)
-    const pan = await openPan(ring, card)
-    return emvKeys.deriveCardKey(profile.cardKey, key, { pan: pan.reveal(), panSequenceNumber })
-  }
-
-  /** The key of secure messaging for one command. */
-  const deriveMessagingKey = async (
-    chip: ChipReference,
-    name: ChipKeyName,
-    reference: KeyReference,
-    { arqc, atc }: ChipCryptogram,
-  ): Promise<Buffer> =>
-    using(await deriveCardKey(chip, name, reference), (cardKey) =>
-      chip.profile.messaging === 'visa'
-        ? emvKeys.deriveVisaMessagingKey(cardKey, atc)
-        : emvKeys.deriveSessionKey(cardKey, arqc),
-    )
+  const { deriveCardKey, deriveMessagingKey } = chipKeys(ring)
 
   /** Completes a command: its length, its data and its MAC (EMV Book 2, 9.2). */
   async function sealCommand(
@@ -98,28 +73,5 @@ export function chipVerbs(ring: KeyRing): ChipHsm {
       )
       return sealCommand(chip, keys, cryptogram, pinChangeHeader, enciphered)
     },
-  }
-}
-
-/** The key of a cryptogram: that of the card itself where its profile has no session keys. */
-function deriveCryptogramKey(
-  { profile }: ChipReference,
-  cardKey: Buffer,
-  { atc, unpredictableNumber }: ChipCryptogram,
-): Buffer {
-  if (profile.sessionKey === 'none') return Buffer.from(cardKey)
-  const diversifier =
-    profile.sessionKey === 'common'
-      ? emvKeys.diversifyByAtc(atc)
-      : emvKeys.diversifyMChip(atc, unpredictableNumber)
-  return emvKeys.deriveSessionKey(cardKey, diversifier)
-}
-
-/** Uses a secret once, and wipes it. */
-function using<Result>(secret: Buffer, use: (secret: Buffer) => Result): Result {
-  try {
-    return use(secret)
-  } finally {
-    secret.fill(0)
   }
 }

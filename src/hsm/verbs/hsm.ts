@@ -14,6 +14,7 @@ import { pinVerbs } from './pins.ts'
 import { recordVerbs } from './records.ts'
 import { stripeVerbs } from './stripes.ts'
 import { openZoneKeys, verificationVerbs, zoneKeyVerbs } from './verification.ts'
+import { virtualChipVerbs } from './virtual-chips.ts'
 
 /** The options of every implementation of the HSM. */
 export interface HsmOptions {
@@ -45,6 +46,7 @@ export async function openEngineHsm(
     ...cardDataVerbs(engine, ring, keyStore, pins),
     ...chipVerbs(ring),
     ...stripeVerbs(ring),
+    ...virtualChipVerbs(ring),
     ...verificationVerbs(ring, openZoneKeys(engine)),
     async tokenSigningKeys() {
       return (await ring.versions('token-signing')).map(({ key, version }) => ({

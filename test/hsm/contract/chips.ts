@@ -115,6 +115,49 @@ export function chipGuarantees(subject: Subject): void {
     })
   }
 
+  for (const [name, profile] of Object.entries(chipProfiles)) {
+    test(`a virtual ${name} chip makes what a chip makes`, async () => {
+      const { cardKey, chip, hsm } = await openChip(subject, profile)
+      const made = await makeCryptogram(profile, await cardKey('chip-ac'))
+      const arqc = await hsm.generateCryptogram(chip, references.ac, made)
+      assert.deepEqual(Buffer.from(arqc), made.arqc)
+    })
+
+    test(`a virtual ${name} chip takes commands to it, and no others`, async () => {
+      const { cardKey, chip, hsm } = await openChip(subject, profile)
+      const made = await makeCryptogram(profile, await cardKey('chip-ac'))
+      const open = (command: Uint8Array, cryptogram: ChipCryptogram = made) =>
+        hsm.openCommand(chip, references, cryptogram, command)
+      const header = Buffer.from('841E0000', 'hex')
+      const blocks = await hsm.makeCommand(chip, references, made, header, Buffer.alloc(0))
+      const { pin } = await hsm.importPin(chip.card, rules(), new Pin('492713'))
+      assert.ok(pin)
+      const change = await hsm.makePinChange(chip, references, made, pin)
+      assert.deepEqual(await open(blocks), { newPin: null })
+      const newPin = (await open(change))?.newPin
+      assert.ok(newPin)
+      assert.equal((await hsm.revealPin(chip.card, newPin)).reveal(), '492713')
+      for (const command of [blocks, change]) {
+        for (let at = 0; at < command.length; at += 1) {
+          const changed = Buffer.from(command)
+          changed[at] = (changed[at] ?? 0) ^ 1
+          assert.equal(await open(changed), null, `byte ${at}`)
+        }
+        assert.equal(await open(command.subarray(0, -1)), null)
+        const otherAtc = { ...made, atc: randomBytes(2), arqc: randomBytes(8) }
+        assert.equal(await open(command, otherAtc), null)
+      }
+      const junk = await hsm.makeCommand(
+        chip,
+        references,
+        made,
+        Buffer.from('84240002', 'hex'),
+        randomBytes(16),
+      )
+      assert.equal(await open(junk), null)
+    })
+  }
+
   test('a PIN that is stored as a PVV cannot be sent to a chip', async () => {
     const profile = chipProfiles.cpa
     const { cardKey, chip, hsm } = await openChip(subject, profile)

@@ -1,0 +1,63 @@
+import * as emvKeys from '../../crypto/emv-keys.ts'
+import type { KeyReference } from '../contract/card.ts'
+import type { ChipCryptogram, ChipReference } from '../contract/chip.ts'
+import { type KeyRing, referencedKey } from '../keys/key-ring.ts'
+import { openPan } from './card-numbers.ts'
+
+/** The names of the keys that chips' keys are derived from. */
+type ChipKeyName = 'chip-ac' | 'chip-smc' | 'chip-smi'
+
+/** Derives the keys of cards. The caller wipes them. */
+export interface ChipKeys {
+  deriveCardKey(chip: ChipReference, name: ChipKeyName, reference: KeyReference): Promise<Buffer>
+  /** Derives the key of secure messaging for one command. */
+  deriveMessagingKey(
+    chip: ChipReference,
+    name: ChipKeyName,
+    reference: KeyReference,
+    cryptogram: ChipCryptogram,
+  ): Promise<Buffer>
+}
+
+/** Derives the keys of chips from those of their issuer. */
+export function chipKeys(ring: KeyRing): ChipKeys {
+  const deriveCardKey: ChipKeys['deriveCardKey'] = async (chip, name, reference) => {
+    const { key } = await referencedKey(ring, name, reference)
+    const pan = await openPan(ring, chip.card)
+    const identity = { pan: pan.reveal(), panSequenceNumber: chip.panSequenceNumber }
+    return emvKeys.deriveCardKey(chip.profile.cardKey, key, identity)
+  }
+  return {
+    deriveCardKey,
+    async deriveMessagingKey(chip, name, reference, { arqc, atc }) {
+      return using(await deriveCardKey(chip, name, reference), (cardKey) =>
+        chip.profile.messaging === 'visa'
+          ? emvKeys.deriveVisaMessagingKey(cardKey, atc)
+          : emvKeys.deriveSessionKey(cardKey, arqc),
+      )
+    },
+  }
+}
+
+/** Derives the key of a cryptogram: the card's own where its profile has no session keys. */
+export function deriveCryptogramKey(
+  { profile }: ChipReference,
+  cardKey: Buffer,
+  { atc, unpredictableNumber }: Omit<ChipCryptogram, 'arqc'>,
+): Buffer {
+  if (profile.sessionKey === 'none') return Buffer.from(cardKey)
+  const diversifier =
+    profile.sessionKey === 'common'
+      ? emvKeys.diversifyByAtc(atc)
+      : emvKeys.diversifyMChip(atc, unpredictableNumber)
+  return emvKeys.deriveSessionKey(cardKey, diversifier)
+}
+
+/** Uses a secret once, and wipes it. */
+export function using<Result>(secret: Buffer, use: (secret: Buffer) => Result): Result {
+  try {
+    return use(secret)
+  } finally {
+    secret.fill(0)
+  }
+}

@@ -163,7 +163,7 @@ const untilOperator = { retirement: { by: 'operator' } } as const
  */
 const ofChips = {
   ...untilOperator,
-  columns: [],
+  columns: ['chip.key_version'],
   ...mayBeShared,
   cryptoperiod: deriving,
 } as const
@@ -344,6 +344,9 @@ type Catalogue = typeof keyCatalogue
 
 /** A column that is encrypted under one of these keys, or names it. */
 export type KeyedColumn = Catalogue[KeyName]['columns'][number]
+
+/** The keys of a chip. A chip uses the same version of each. */
+export const chipKeyNames = ['chip-ac', 'chip-smc', 'chip-smi', 'chip-dynamic'] as const
 
 /** The names of keys that are published to devices. */
 export type DeviceKeyName = {

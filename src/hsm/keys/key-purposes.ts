@@ -99,6 +99,7 @@ export function refuseOtherPurpose(
     algorithm: catalogue.parseCipher(use.algorithm),
     lengthBytes,
   })
+  if (isChipMaster(kind) && use.keyUsage === kind.keyUsage && use.modeOfUse === 'N') return kind
   const hasOneMode = purpose.family === 'installation' || kind.action === 'chain'
   const modes: readonly string[] = hasOneMode
     ? [kind.modeOfUse]
@@ -108,6 +109,13 @@ export function refuseOtherPurpose(
   }
   return { ...kind, modeOfUse: use.modeOfUse }
 }
+
+/**
+ * Master keys of issuers also travel without a restriction of their mode, which their usage implies
+ * (X9.143, tables 5 and 7). They are stored for derivation only.
+ */
+const isChipMaster = ({ purpose }: catalogue.KeyKind): boolean =>
+  catalogue.chipKeyNames.some((name) => name === purpose)
 
 /** The optional block that names the purpose of a key (X9.143:2021 6.3.6, block `LB`: a label). */
 const labelId = 'LB'

@@ -135,6 +135,20 @@ export const keyedColumns: Readonly<Record<KeyedColumn, ReadPage>> = {
   })),
   'card.cvk': ofCards((_, { cvk }) => keptVersion('cvk', cvk)),
   'card.pvv': ofCards((_, { pinKey }) => keptVersion('pvk', pinKey)),
+  // Chips keep their keys until their cards expire.
+  async 'chip.key_version'({ database }, after, limit) {
+    const [publicToken = '', panSequenceNumber = ''] = after.split('/')
+    const chips = await cardKeys.listChipsUnderKeys(
+      database,
+      { publicToken, panSequenceNumber },
+      limit,
+    )
+    return chips.map((chip) => ({
+      ...nothing,
+      position: `${chip.publicToken}/${chip.panSequenceNumber}`,
+      ...(!chip.isExpired && { keyVersion: chip.keyVersion }),
+    }))
+  },
   async 'event.note'({ database, hsm }, after, limit) {
     const [token, sequence = '0'] = after.split('/')
     const publicToken = isPublicToken(token) ? token : ''

@@ -1,10 +1,13 @@
 import type { Requester } from '../../domain/client.ts'
 import { Problem } from '../../domain/problem.ts'
-import { isInstallationKey, keyCatalogue } from '../../hsm/contract/catalogue.ts'
+import { chipKeyNames, isInstallationKey, keyCatalogue } from '../../hsm/contract/catalogue.ts'
 import { hasPanFingerprints } from '../../storage/cards/keys-of-cards.ts'
+import type { Connection } from '../../storage/engine/database.ts'
+import { lockInstallation } from '../../storage/engine/installation.ts'
 import * as storedHsmKeys from '../../storage/keys/hsm-keys.ts'
 import { retireZoneMasterKey } from '../../storage/keys/key-blocks.ts'
 import { retireZoneKey } from '../../storage/keys/zone-keys.ts'
+import { findProductOfChipKeys } from '../../storage/products/products.ts'
 import { type Answer, type RepeatableRequest, recall } from '../idempotency/idempotency.ts'
 import { keyedColumns } from './encrypted-columns.ts'
 import { changeKeysOnce, composeReference, composeZoneReference, type KeyContext } from './keys.ts'
@@ -40,6 +43,7 @@ export async function retireKey(
   const objection = await findObjection(keys, version)
   return changeKeysOnce(keys, request, async ({ connection, record }) => {
     if (objection) throw objection
+    await refuseListedVersion(connection, version)
     const mayRetire =
       isSettled && storedHsmKeys.retireHsmKey(connection, keyName, keyVersion, settleSeconds)
     if (!(await mayRetire)) {
@@ -69,6 +73,7 @@ export async function deleteKey(
   const settleSeconds = keys.timings.settleMs / 1_000
   return changeKeysOnce(keys, request, async ({ connection, record }) => {
     if (objection) throw objection
+    await refuseListedVersion(connection, version)
     if (!(await storedHsmKeys.deleteHsmKey(connection, keyName, keyVersion, settleSeconds))) {
       throw inUse(
         version,
@@ -78,6 +83,14 @@ export async function deleteKey(
     await record({ act: 'deleted', key: composeReference(keyName, keyVersion), ...operator })
     return null
   })
+}
+
+/** No product can list the version until the transaction ends. */
+async function refuseListedVersion(connection: Connection, version: KeyVersion): Promise<void> {
+  if (!chipKeyNames.some((name) => name === version.keyName)) return
+  await lockInstallation(connection)
+  const productId = await findProductOfChipKeys(connection, version.keyVersion)
+  if (productId !== null) throw inUse(version, `is listed by the chip of product ${productId}.`)
 }
 
 const inUse = ({ keyName, keyVersion }: KeyVersion, why: string) =>

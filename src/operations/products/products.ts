@@ -3,10 +3,12 @@ import { isProductId, type ProductId } from '../../domain/identifiers.ts'
 import { Problem, type ProblemError, validationFailed } from '../../domain/problem.ts'
 import * as productRules from '../../domain/product.ts'
 import { completeChip, type ProductChip, type ProductChipDraft } from '../../domain/product-chip.ts'
+import { chipKeyNames } from '../../hsm/contract/catalogue.ts'
 import type { Hsm } from '../../hsm/contract/hsm.ts'
 import { findAdministeredClient } from '../../storage/clients/clients.ts'
 import type { Connection, Database } from '../../storage/engine/database.ts'
 import { lockInstallation } from '../../storage/engine/installation.ts'
+import { listHsmKeys } from '../../storage/keys/hsm-keys.ts'
 import * as storedProducts from '../../storage/products/products.ts'
 import { differences, isSame, nameChange, recordAct } from '../acts/acts.ts'
 import { type Answer, once, type RepeatableRequest } from '../idempotency/idempotency.ts'
@@ -191,10 +193,34 @@ async function ruleFaults(
         pointer: `/${name}`,
         detail: `must be one of the keys for this purpose: ${keyNamesByUse[name].join(', ')}`,
       })),
+    ...(await keyVersionFaults(connection, draft, before)),
     ...(other === null
       ? []
       : [{ pointer: '/bin', detail: `overlaps with the card numbers of product ${other}` }]),
   ]
+}
+
+/** Each version that a chip lists must be there, of each of the keys. */
+async function keyVersionFaults(
+  connection: Connection,
+  { chip }: productRules.ProductDraft,
+  before: productRules.Product | null,
+): Promise<readonly ProblemError[]> {
+  const keyVersions = (chip as ProductChipDraft | null | undefined)?.keyVersions
+  const versions = keyVersions && typeof keyVersions === 'object' ? Object.values(keyVersions) : []
+  const known = Object.values(before?.chip?.keyVersions ?? {})
+  const added = versions.filter((version) => !known.includes(version))
+  if (added.length === 0) return []
+  const rows = (await listHsmKeys(connection)).filter(({ state }) => state !== 'retired')
+  const missing = chipKeyNames.filter(
+    (name) =>
+      !added.every((version) =>
+        rows.some(({ keyName, keyVersion }) => keyName === name && keyVersion === version),
+      ),
+  )
+  if (missing.length === 0) return []
+  const detail = `must list versions that exist of ${missing.join(', ')}`
+  return [{ pointer: '/chip/keyVersions', detail }]
 }
 
 /**

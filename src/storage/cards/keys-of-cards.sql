@@ -9,6 +9,20 @@ where public_token > :afterToken
 order by public_token
 limit :limit;
 
+-- The card of each chip is looked up by itself, so that no plan reads more cards than chips.
+-- name: list_chips_under_keys
+select public_token as "publicToken", pan_sequence_number as "panSequenceNumber",
+  key_version as "keyVersion",
+  (
+    select expiry_date < current_date
+    from card
+    where card.public_token = chip.public_token
+  ) as "isExpired"
+from chip
+where (public_token, pan_sequence_number) > (:publicToken, :panSequenceNumber)
+order by public_token, pan_sequence_number
+limit :limit;
+
 -- name: move_pan
 update card
 set encrypted_pan = :after

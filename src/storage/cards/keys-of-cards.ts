@@ -26,6 +26,28 @@ export const listCardsUnderKeys = (
   limit: number,
 ): Promise<CardUnderKeys[]> => selectCards(connection, { afterToken, limit })
 
+interface ChipPosition {
+  readonly publicToken: string
+  readonly panSequenceNumber: string
+}
+
+/** A chip, and the version of the keys of its last valid cryptogram. */
+interface ChipUnderKeys extends ChipPosition {
+  readonly keyVersion: number
+  readonly isExpired: boolean
+}
+
+const selectChips = declare<ChipPosition & { limit: number }, ChipUnderKeys>(
+  'list_chips_under_keys',
+)
+
+/** Lists some chips of all clients, by token and sequence number. */
+export const listChipsUnderKeys = (
+  connection: Connection,
+  after: ChipPosition,
+  limit: number,
+): Promise<ChipUnderKeys[]> => selectChips(connection, { ...after, limit })
+
 interface SealedMove {
   readonly publicToken: PublicToken
   readonly before: Uint8Array

@@ -91,6 +91,16 @@ select exists (
   where product_id = :productId
 ) as "hasCards";
 
+-- Products are few: an operator adds each.
+-- name: find_product_of_chip_keys
+select product_id as "productId"
+from product
+where chip is not null and :keyVersion::integer = any(
+  array(select version::integer from jsonb_each_text(chip -> 'keyVersions') as listed (index, version))
+)
+order by product_id
+limit 1;
+
 -- name: list_known_product_ids
 select product_id as "productId"
 from product

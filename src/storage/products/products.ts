@@ -143,6 +143,17 @@ const selectHasCards = declare<{ productId: ProductId }, { hasCards: boolean }>(
 export const hasCards = async (connection: Connection, productId: ProductId): Promise<boolean> =>
   firstRow(await selectHasCards(connection, { productId }))?.hasCards === true
 
+const selectOfChipKeys = declare<{ keyVersion: number }, { productId: ProductId }>(
+  'find_product_of_chip_keys',
+)
+
+/** Returns a product that lists a version of the keys of chips, or null. */
+export const findProductOfChipKeys = async (
+  connection: Connection,
+  keyVersion: number,
+): Promise<ProductId | null> =>
+  firstRow(await selectOfChipKeys(connection, { keyVersion }))?.productId ?? null
+
 const selectKnown = declare<{ productIds: readonly ProductId[] }, { productId: ProductId }>(
   'list_known_product_ids',
 )

@@ -22,6 +22,8 @@ before(async () => {
 const hexOf = (bytes: Uint8Array) => Buffer.from(bytes).toString('hex').toUpperCase()
 const check = (algorithm: 'A' | 'T', key: Uint8Array) => computeKeyCheckValue(algorithm, key)
 
+const drawChipKey = () => setOddParity(randomBytes(16))
+
 type Parts = { first: Uint8Array; second: Uint8Array; key: Uint8Array }
 
 const split = (algorithm: 'A' | 'T', lengthBytes: number): Parts => {
@@ -178,6 +180,47 @@ test('a key travels only under one that is as strong, for the use that it names,
     assert.deepEqual([answer.status, answer.json.code], [422, 'key_refused'], why)
     assert.match(answer.json.detail, new RegExp(why))
   }
+})
+
+test('the four keys of chips come as key blocks, each for its own usage only', async () => {
+  const zoneMasterKey = await bring('zmk-chips', 'A', 32)
+  const usages = { 'chip-ac': 'E0', 'chip-smc': 'E1', 'chip-smi': 'E2', 'chip-dynamic': 'E4' }
+  const bringIn = (key: string, keyUsage: string, modeOfUse: string, value = drawChipKey()) =>
+    administer('POST', '//keys/import', {
+      family: 'installation',
+      key,
+      zoneMasterKey: 'zmk-chips',
+      keyBlock: wrapKeyBlock(
+        zoneMasterKey,
+        composeHeader({ keyUsage, algorithm: 'T', modeOfUse }, 'N'),
+        value,
+      ),
+      keyCheckValue: check('T', value),
+    })
+  for (const [key, usage] of Object.entries(usages)) {
+    for (const [otherUsage, mode] of [
+      [usage, 'C'],
+      [usage === 'E0' ? 'E1' : 'E0', 'X'],
+      ['E6', 'X'],
+    ] as const) {
+      const refused = await bringIn(key, otherUsage, mode)
+      assert.deepEqual([refused.status, refused.json.code], [422, 'key_refused'], refused.text)
+    }
+    // Without a restriction of its mode, a key is still kept for derivation only.
+    const kept = await bringIn(key, usage, key === 'chip-smi' ? 'N' : 'X')
+    assert.deepEqual([kept.status, kept.json.version], [201, 2], kept.text)
+  }
+  const { json } = await administer('GET', '//keys')
+  const listed = json
+    .filter((row: { key: string; version: number }) => row.key in usages && row.version === 2)
+    .map((row: { key: string; keyUsage: string; modeOfUse: string; state: string }) => [
+      row.key,
+      row.keyUsage,
+      row.modeOfUse,
+      row.state,
+    ])
+  const pending = Object.entries(usages).map(([key, usage]) => [key, usage, 'X', 'pending'])
+  assert.deepEqual(listed.sort(), pending.sort())
 })
 
 test('a key leaves only if it is exportable, and only as a key block under a zone master key', async () => {

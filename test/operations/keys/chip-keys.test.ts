@@ -1,0 +1,88 @@
+import assert from 'node:assert/strict'
+import { before, test } from 'node:test'
+import { chipKeyNames } from '../../../src/hsm/contract/catalogue.ts'
+import { activateKey, expireCard } from '../../support/builders.ts'
+import { openTestService, sql, type TestService } from '../../support/service.ts'
+import { type Administer, subjectOf } from './rotating.ts'
+
+let service: TestService
+let administer: Administer
+
+before(async () => {
+  service = await openTestService({ env: { RATE_LIMIT: 'off' } })
+  administer = subjectOf(service).administer
+  for (const key of chipKeyNames) {
+    const { json, status, text } = await administer('POST', `//keys/${key}/rotate`)
+    assert.deepEqual([status, json.version], [202, 2], text)
+    await activateKey(service.database, key, '1 hour')
+  }
+  await service.keys.hsm.refreshKeys()
+})
+
+const retire = (key: string) => administer('POST', `//keys/${key}/versions/1/retire`)
+
+/** A card whose chip has made a cryptogram under a version of the keys. */
+async function usedChip(keyVersion: number): Promise<string> {
+  const { publicToken } = await service.createCard({ cardType: 'Physical' })
+  await sql(
+    service.database,
+    `insert into chip (public_token, pan_sequence_number, highest_atc, seen_atcs, key_version)
+     values ($1, '01', 1, 1, $2)`,
+    [publicToken, keyVersion],
+  )
+  return publicToken
+}
+
+test('after a rotation, both versions of the keys are active, for the chips of each', async () => {
+  const { json } = await administer('GET', '//keys')
+  for (const key of chipKeyNames) {
+    const states = json
+      .filter((row: { key: string }) => row.key === key)
+      .map((row: { version: number; state: string; current: boolean }) => [
+        row.version,
+        row.state,
+        row.current,
+      ])
+    assert.deepEqual(states, [
+      [1, 'active', false],
+      [2, 'active', true],
+    ])
+  }
+})
+
+test('a version of the keys stays until the last card whose chip used it has expired', async () => {
+  await usedChip(2)
+  const publicToken = await usedChip(1)
+  for (const key of chipKeyNames) {
+    const refused = await retire(key)
+    assert.deepEqual([refused.status, refused.json.code], [409, 'key_in_use'], key)
+    assert.match(refused.json.detail, /still in use in chip\.key_version/)
+  }
+  await expireCard(service.database, publicToken)
+  assert.equal((await retire('chip-dynamic')).status, 204)
+})
+
+test('a version of the keys stays while the chip of a product lists it', async () => {
+  const list = (keyVersions: object) =>
+    administer('PATCH', '//products/1001', { chip: { keyVersions } })
+  assert.equal((await list({ '01': 2, C1: 1 })).status, 422, 'chip-dynamic/1 is retired')
+  await sql(
+    service.database,
+    `update hsm_key set state = 'active', retired_at = null
+    where key_name = 'chip-dynamic' and key_version = 1`,
+  )
+  assert.equal((await list({ '01': 2, C1: 1 })).status, 200)
+  for (const key of chipKeyNames) {
+    const refused = await retire(key)
+    assert.deepEqual([refused.status, refused.json.code], [409, 'key_in_use'], refused.text)
+    assert.match(refused.json.detail, /is listed by the chip of product 1001/)
+  }
+  assert.equal((await list({})).status, 200)
+  for (const key of chipKeyNames) assert.equal((await retire(key)).status, 204)
+  const unknown = await list({ C3: 3 })
+  assert.deepEqual(
+    unknown.json.errors.map(({ pointer }: { pointer: string }) => pointer),
+    ['/chip/keyVersions'],
+  )
+  assert.match(unknown.json.errors[0].detail, /chip-ac, chip-smc, chip-smi, chip-dynamic/)
+})

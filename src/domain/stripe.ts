@@ -50,8 +50,11 @@ interface CavvContent {
 
 declare const cavv: unique symbol
 
-/** The cardholder authentication verification value of a 3-D Secure payment. Prints as `****`. */
-export class Cavv extends Secret<CavvContent> {
+/**
+ * The cardholder authentication verification value of a 3-D Secure payment. It prints as `****`.
+ * Null inside: it has another form, and is wrong for every card.
+ */
+export class Cavv extends Secret<CavvContent | null> {
   declare readonly [cavv]: true
 }
 
@@ -59,13 +62,11 @@ export class Cavv extends Secret<CavvContent> {
  * Parses a CAVV of 20 bytes in hexadecimal digits (Visa Secure): the result of the authentication,
  * its second factor, the indicator of the key, the value, the unpredictable number, the tracking
  * number of the authentication and its version.
- *
- * @returns null for another form.
  */
-export function parseCavv(hexadecimal: string): Cavv | null {
+export function parseCavv(hexadecimal: string): Cavv {
   const [, result, factor, keyIndicator, value, unpredictableNumber] =
     /^0([0-9])([0-9]{2})([0-9]{2})0([0-9]{3})([0-9]{4})[0-9A-F]{26}$/i.exec(hexadecimal) ?? []
-  if (value === undefined || unpredictableNumber === undefined) return null
+  if (value === undefined || unpredictableNumber === undefined) return new Cavv(null)
   return new Cavv({
     keyVersion: Number(keyIndicator),
     unpredictableNumber,

@@ -9,6 +9,7 @@ import type { Link } from '../../operations/links/links.ts'
 import { importSentKey, type LinkMacs } from '../../operations/links/macs.ts'
 import type { LinkAdvices } from '../../operations/links/reversals.ts'
 import { answerTo, composeAmounts, composeResults } from './answer.ts'
+import { composeChipField } from './card-data.ts'
 import type { IsoMessage } from './codec/layout.ts'
 import { hasRightMac } from './message-mac.ts'
 import * as messages from './network-messages.ts'
@@ -180,7 +181,9 @@ const authorize: Handler = async (services, conversation, received) => {
       38: messages.computeApprovalCode(origin, message),
       ...composeAmounts(profile, message, authorization),
     }
-    return { ...reply(conversation, message, outcome, { ...shown, ...approval }), replayed }
+    const chip = authorization ? composeChipField(profile, message, authorization) : {}
+    const others = { ...shown, ...approval, ...chip }
+    return { ...reply(conversation, message, outcome, others), replayed }
   } finally {
     admitted.leave()
   }

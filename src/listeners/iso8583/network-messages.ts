@@ -2,10 +2,12 @@ import { createHash } from 'node:crypto'
 import { Cvv2 } from '../../domain/cvv2.ts'
 import { holdsPanPart, type Pan, parsePan } from '../../domain/pan.ts'
 import { Secret } from '../../domain/secret.ts'
+import type { Cavv } from '../../domain/stripe.ts'
 import type { EntryMode } from '../../operations/authorizations/authorization.ts'
 import type { NetworkRequest } from '../../operations/links/authorization-requests.ts'
 import type { NetworkAdvice, NetworkReversal } from '../../operations/links/reversals.ts'
 import type { TransactionNumbers } from '../../operations/links/transactions.ts'
+import { parseCavvField, parseChipField, parseStripe } from './card-data.ts'
 import type { FieldLayout, IsoMessage } from './codec/layout.ts'
 import { readOptionalParts, readParts } from './codec/parts.ts'
 import type { Version } from './codec/versions.ts'
@@ -72,22 +74,29 @@ export function parseRequest(
   const yymm = findValue(fields, '14') ?? parseTrack(fields)?.expiry
   const pinBlock = parsePinBlock(profile, fields)
   const cardholderAddress = parseAddress(profile, fields)
+  const entryMode = parseEntryMode(profile, fields)
+  const chip = parseChipField(profile, fields)
+  const stripe = parseStripe(profile, fields, entryMode)
+  const cavv = parseCavvField(profile, fields)
   return {
     networkId,
     requestId,
     pan: parseSentPan(fields),
     // An invalid month counts as given, and no card has it.
     ...(yymm !== undefined && { expiryDate: `20${yymm.slice(0, 2)}-${yymm.slice(2)}` }),
-    entryMode: parseEntryMode(profile, fields),
+    entryMode,
     reference: parseReference(fields, pan),
     transaction,
     raise: selectRaise(profile, fields),
     isPartialAllowed: isPartialAllowed(profile, fields),
     ...(pinBlock && { pinBlock }),
     ...(cvv2 && { cvv2 }),
+    ...(chip && { chip }),
+    ...(stripe && { stripe }),
+    ...(cavv && { cavv }),
     ...(cardholderAddress && { cardholderAddress }),
     key: composeKey(message),
-    content: composeContent(profile, message, pinBlock, cvv2),
+    content: composeContent(profile, message, { pinBlock, cvv2, cavv }),
     numbers: pickNumbers(fields),
     original: {
       messageClass: readClass(mti),
@@ -96,6 +105,13 @@ export function parseRequest(
       acquirer: withoutZeros(fields['32']),
     },
   }
+}
+
+/** The values of a request that are compared with those of the card. */
+interface ComparedValues {
+  readonly pinBlock: NetworkRequest['pinBlock'] | null
+  readonly cvv2: Cvv2 | null
+  readonly cavv: Cavv | null
 }
 
 /** PIN block formats without random digits: equal for the same PIN, card and key. */
@@ -108,13 +124,17 @@ const steadyFormats: readonly string[] = ['ISO_FORMAT_0']
 function composeContent(
   { repeats }: Profile,
   { fields, mti }: IsoMessage,
-  pinBlock: NetworkRequest['pinBlock'] | null,
-  cvv2: Cvv2 | null,
+  { cavv, cvv2, pinBlock }: ComparedValues,
 ): Secret<string> {
   const kept = repeats.kept.map((field) => [field, findValue(fields, field) ?? null])
   const isSteady = pinBlock && steadyFormats.includes(pinBlock.format)
   const pin = isSteady ? pinBlock.data : (pinBlock?.format ?? null)
-  const said = JSON.stringify([...kept, ['pin', pin], ['cvv2', cvv2?.reveal() ?? null]])
+  const said = JSON.stringify([
+    ...kept,
+    ['pin', pin],
+    ['cvv2', cvv2?.reveal() ?? null],
+    ['cavv', cavv?.reveal() ?? null],
+  ])
   return new Secret(`ISO8583 ${readClass(mti)}\n${said}`)
 }
 

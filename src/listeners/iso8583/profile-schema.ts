@@ -4,6 +4,7 @@ import { entryModes } from '../../operations/authorizations/authorization.ts'
 import type { NetworkAnswer } from '../../operations/links/authorization-requests.ts'
 import type { Layout } from './codec/layout.ts'
 import type { Version } from './codec/versions.ts'
+import { Count, closed, FieldChangeSchema, FieldNumber, Texts } from './field-schema.ts'
 
 /** The outcome of a message: an authorization's, or one that needs no authorization. */
 export type LinkOutcome = NetworkAnswer['outcome'] | '12' | '25' | '30' | '57' | '63'
@@ -47,11 +48,6 @@ export const addressVerdicts = [
 /** The fields by which networks identify transactions: an answer returns them unchanged. */
 export const keyFields: readonly string[] = ['7', '11', '32', '37', '41', '42']
 
-const closed = { additionalProperties: false } as const
-const Count = Type.Integer({ minimum: 0, maximum: 999 })
-const FieldNumber = Type.String({ pattern: '^([2-9]|[1-9][0-9]|1[01][0-9]|12[0-8])$' })
-const Texts = Type.Array(Type.String(), { maxItems: 64 })
-
 /** A table of texts with some of these names. */
 const textsBy = <Name extends string>(names: readonly Name[]) =>
   Type.Unsafe<Readonly<Partial<Record<Name, string>>>>(
@@ -60,64 +56,6 @@ const textsBy = <Name extends string>(names: readonly Name[]) =>
       closed,
     ),
   )
-
-const PrefixSchema = Type.Object(
-  {
-    digits: Type.Integer({ minimum: 1, maximum: 6 }),
-    encoding: Type.Enum(['ascii', 'ebcdic', 'bcd', 'binary']),
-    counts: Type.Optional(Type.Enum(['digits', 'bytes'])),
-  },
-  closed,
-)
-
-const FieldType = Type.Enum(['n', 'a', 'an', 'ans', 'x+n', 'z', 'b'])
-const FieldEncoding = Type.Enum([
-  ...(['ascii', 'ebcdic', 'utf-8', 'bcd', 'binary', 'hex-ascii', 'hex-ebcdic'] as const),
-])
-const fieldMembers = {
-  type: Type.Optional(FieldType),
-  encoding: Type.Optional(FieldEncoding),
-  length: Type.Optional(Count),
-  max: Type.Optional(Count),
-  prefix: Type.Optional(PrefixSchema),
-  oddPad: Type.Optional(Type.Enum(['left-0', 'right-0', 'right-f'])),
-}
-
-/** The structure of a value, as in codec/layout.ts. */
-const PartsSchema = Type.Union([
-  Type.Object({ kind: Type.Literal('ber-tlv') }, closed),
-  Type.Object(
-    {
-      kind: Type.Literal('tlv'),
-      tagLength: Type.Integer({ minimum: 1, maximum: 9 }),
-      lengthDigits: Type.Integer({ minimum: 1, maximum: 6 }),
-      header: Type.Optional(Count),
-      optional: Type.Optional(Type.Literal(true)),
-    },
-    closed,
-  ),
-  Type.Object({ kind: Type.Literal('row'), lengths: Type.Record(Type.String(), Count) }, closed),
-  Type.Object(
-    {
-      kind: Type.Literal('bitmap'),
-      encoding: Type.Enum(['binary', 'hex-ascii', 'hex-ebcdic']),
-      bits: Type.Integer({ minimum: 8, maximum: 128, multipleOf: 8 }),
-      header: Type.Optional(Count),
-      optional: Type.Optional(Type.Literal(true)),
-      fields: Type.Record(
-        Type.String({ pattern: '^([1-9]|[1-9][0-9]|1[01][0-9]|12[0-8])$' }),
-        Type.Object({ ...fieldMembers, type: FieldType, encoding: FieldEncoding }, closed),
-      ),
-    },
-    closed,
-  ),
-])
-
-/** A field of a profile that differs from the standard; `parts` null: without parts. */
-export const FieldChangeSchema = Type.Object(
-  { ...fieldMembers, parts: Type.Optional(Type.Union([PartsSchema, Type.Null()])) },
-  closed,
-)
 
 const FramingSchema = Type.Object(
   {
@@ -337,6 +275,36 @@ export const ProfileSchema = Type.Object(
         },
         closed,
       ),
+    ]),
+    /**
+     * Where chip data are. `dataset`: the byte before them, with their length in two bytes, which
+     * some networks add; data without it are read, too. Null: no chip data are read.
+     */
+    chip: Type.Union([
+      Type.Null(),
+      Type.Object(
+        { field: FieldNumber, dataset: Type.Optional(Type.String({ pattern: '^[0-9A-F]{2}$' })) },
+        closed,
+      ),
+    ]),
+    /**
+     * How track 2 was read. `contactless`, `fallback`: entry modes of a contactless stripe, and of
+     * a stripe that was read because the chip could not be. `chipTerminal`: where a terminal says
+     * that it can read chips; null: nowhere.
+     */
+    stripe: Type.Object(
+      {
+        field: FieldNumber,
+        contactless: Texts,
+        fallback: Texts,
+        chipTerminal: Type.Union([Type.Null(), Type.Object({ ...Place, values: Texts }, closed)]),
+      },
+      closed,
+    ),
+    /** Where the value of a 3-D Secure authentication is; null: nowhere. */
+    cavv: Type.Union([
+      Type.Null(),
+      Type.Object({ field: FieldNumber, part: Type.Optional(Type.String()) }, closed),
     ]),
     /** Where the address of the cardholder is, and the result of its comparison; null: nowhere. */
     addressCheck: Type.Union([

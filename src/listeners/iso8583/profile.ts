@@ -6,8 +6,8 @@ import type { Static } from 'typebox'
 import { StartRefusal } from '../../domain/problem.ts'
 import type { FieldLayout, Layout } from './codec/layout.ts'
 import { createLayout, type Version, type WireEncoding } from './codec/versions.ts'
+import type { FieldChangeSchema } from './field-schema.ts'
 import {
-  type FieldChangeSchema,
   keyFields,
   outcomes,
   type Profile,
@@ -191,6 +191,7 @@ function listFaults(
     pin,
     processing,
     replacement,
+    ...cardData
   }: Omit<ProfileText, 'layout' | 'encoding'>,
   fields: Readonly<Record<string, FieldLayout>>,
 ): string[] {
@@ -213,6 +214,8 @@ function listFaults(
     ...(partialApproval ? [partialApproval.field] : []),
     ...(additionalAmounts ? [additionalAmounts.field] : []),
     ...(replacement ? [replacement.field] : []),
+    ...listCardDataFields(cardData),
+    ...(cardData.stripe.chipTerminal ? [cardData.stripe.chipTerminal.field] : []),
     ...(cvv2 ? [cvv2.field, cvv2.result?.field ?? cvv2.field] : []),
     ...(mac ? ['64', '128', mac.control] : []),
     keyChange.block,
@@ -220,9 +223,20 @@ function listFaults(
     '38',
     '39',
   ]
-  const places = [cvv2, cvv2?.result, increment, networkTransactionId, partialApproval]
+  const places = [
+    cardData.cavv,
+    cvv2,
+    cvv2?.result,
+    increment,
+    networkTransactionId,
+    partialApproval,
+  ]
   const parted = [...places, ...addressPlaces].filter((each) => each?.part !== undefined)
-  const secret = [pin.field, '35', '36', '45', '55', ...(cvv2 ? [cvv2.field] : [])]
+  const secret = [
+    ...([pin.field, '35', '36', '45', '55'] as const),
+    ...listCardDataFields(cardData),
+    ...(cvv2 ? [cvv2.field] : []),
+  ]
   const code = fields[39]
   const codes = [
     ...outcomes.map((outcome) => responses[outcome] ?? outcome),
@@ -243,12 +257,23 @@ function listFaults(
     ...keyFields
       .filter((number) => !echoed.includes(number))
       .map((number) => `field ${number} distinguishes transactions, so it must be echoed.`),
+    ...[cardData.chip]
+      .filter((place) => place && fields[place.field] && fields[place.field]?.type !== 'b')
+      .map((place) => `field ${place?.field} has chip data, which are bytes.`),
     ...parted
       .filter((each) => !fields[each?.field ?? '']?.parts)
       .map((each) => `field ${each?.field} has no parts, but one of them is named.`),
     ...Object.entries(fields).flatMap(([number, field]) => fieldFaults(number, field)),
   ]
 }
+
+/** Lists the fields of what is read from a card. */
+const listCardDataFields = ({
+  cavv,
+  chip,
+  stripe,
+}: Pick<ProfileText, 'cavv' | 'chip' | 'stripe'>): readonly string[] =>
+  [stripe, chip, cavv].flatMap((place) => (place ? [place.field] : []))
 
 /** Lists the inconsistencies of a field or its subfields. */
 function fieldFaults(

@@ -1,5 +1,6 @@
 import { addressResults } from '../../domain/address-check.ts'
 import { answerTo, composeAmounts, composeResults, managementMessage } from './answer.ts'
+import { composeChipField } from './card-data.ts'
 import { CodecError, type FieldLayout, type IsoMessage } from './codec/layout.ts'
 import { encode } from './codec/message.ts'
 import type { Profile } from './profile-schema.ts'
@@ -44,11 +45,14 @@ function listAnswers(profile: Profile): IsoMessage[] {
     ...asked.map((message) => answerTo(profile, message, '00', { 38: approvalCode })),
     ...outcomes.map((outcome) => answerTo(profile, authorization, outcome)),
     answerTo(profile, authorization, '10', composeAmounts(profile, authorization, partial)),
+    answerTo(profile, authorization, '00', composeChipField(profile, authorization, answeredChip)),
     ...listResults(profile).map((shown) => answerTo(profile, authorization, '00', shown)),
   ]
 }
 
 const partial = { approvedAmount: 1 }
+/** The longest answer to a chip: tag 91 of 16 bytes, and commands of 110. */
+const answeredChip = { chip: { data: `9110${'00'.repeat(16)}726C${'00'.repeat(108)}` } }
 
 /** Creates a message with all fields that are echoed. */
 function createExample(

@@ -7,6 +7,7 @@ import { type EntryMode, entryModes } from '../../domain/entry-mode.ts'
 import type { PublicToken } from '../../domain/identifiers.ts'
 import type { Pan } from '../../domain/pan.ts'
 import { responseCodes } from '../../domain/response-code.ts'
+import type { Cavv, Track2 } from '../../domain/stripe.ts'
 import type { Transaction } from '../../domain/transaction.ts'
 import { type Hsm, type PinBlockFormat, pinBlockFormats } from '../../hsm/contract/hsm.ts'
 import type { NewSpending } from '../../storage/authorizations/applied-controls.ts'
@@ -183,6 +184,9 @@ export interface AuthorizationRequest {
   readonly cvv2?: Cvv2
   /** Field 55 of a transaction with the chip. */
   readonly chip?: { readonly data: Uint8Array }
+  readonly stripe?: PresentedStripe
+  /** The value of a 3-D Secure authentication. */
+  readonly cavv?: Cavv
   /**
    * Called when the request begins to wait for the card's client, once or more often. It then needs
    * none of the capacity that requests of its network share.
@@ -194,6 +198,15 @@ export interface AuthorizationRequest {
 interface PresentedPan {
   readonly pan: Pan
   readonly panFingerprints?: readonly Uint8Array[]
+}
+
+/** Track 2 of a request, from the stripe or from the chip. */
+interface PresentedStripe {
+  readonly track2: Track2
+  /** The track of a contactless stripe, which changes with each use. */
+  readonly isContactless: boolean
+  /** The stripe was read at a terminal that can read chips. */
+  readonly isFallback: boolean
 }
 
 /** A PIN block as in a request. */

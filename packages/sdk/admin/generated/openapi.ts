@@ -4192,6 +4192,17 @@ export interface operations {
                         /** @description Must not contain control characters, unpaired surrogates or a card number. */
                         readonly addressLine?: string;
                     };
+                    /** @description The data of the chip. */
+                    readonly chip?: {
+                        /** @description Field 55 of ISO 8583 in hexadecimal digits. */
+                        readonly data: string;
+                    };
+                    /** @description Track 2 of the stripe, or the equivalent data of the chip, without sentinels. With `entryMode` `contactless` and without `chip`: the track of a contactless stripe. */
+                    readonly track2?: string;
+                    /** @description The stripe was read at a terminal that can read chips. */
+                    readonly fallback?: boolean;
+                    /** @description The value of a 3-D Secure authentication: 20 bytes in hexadecimal digits. */
+                    readonly cavv?: string;
                     /**
                      * @description In the smallest unit of `currency`: 1234 is 12.34 EUR. 0 asks about the account.
                      * @example 1234

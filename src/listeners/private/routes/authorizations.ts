@@ -11,6 +11,7 @@ import {
 import { authorize } from '../../../operations/authorizations/authorize.ts'
 import { refuseCardNumbers } from '../../../operations/authorizations/network-ids.ts'
 import { requireCaller } from '../../http/authentication.ts'
+import { cardDataMembers, cardDataRules, parseCardData } from '../../http/card-data-members.ts'
 import { markReplay, repeatable } from '../../http/repeatable.ts'
 import { requireExactlyOne } from '../../http/request.ts'
 import {
@@ -68,6 +69,7 @@ const AuthorizationRequestSchema = Type.Object(
         },
       ),
     ),
+    ...cardDataMembers,
     ...transactionMembers,
     ...partialMember,
     ...holdMembers,
@@ -88,6 +90,7 @@ export function authorizeRoute({ app, authorizing }: PrivateApi): void {
           requireExactlyOne('pan', 'publicToken'),
           ...moneyRules,
           ...incrementRules,
+          ...cardDataRules,
           panRule,
         ],
       },
@@ -126,6 +129,7 @@ export function authorizeRoute({ app, authorizing }: PrivateApi): void {
           ...(pinBlock !== undefined && { pinBlock }),
           ...(cardholderAddress !== undefined && { cardholderAddress }),
           ...(cvv2 !== undefined && { cvv2: new Cvv2(cvv2) }),
+          ...parseCardData(request.body),
           networkId: requireCaller(request).clientId,
           requestId: request.id,
           onWaiting: () => request.inFlight?.leave(),

@@ -1,0 +1,81 @@
+import Type, { type Static } from 'typebox'
+import type { EntryMode } from '../../domain/entry-mode.ts'
+import { parseCavv, parseTrack2 } from '../../domain/stripe.ts'
+import { type BodyRule, onlyWith } from './request.ts'
+import { closed, stringPatterns } from './validation.ts'
+
+const secret = { 'x-secret': true } as const
+
+/** What a terminal read from a card, and what a 3-D Secure authentication gave. */
+export const cardDataMembers = {
+  chip: Type.Optional(
+    Type.Object(
+      {
+        data: Type.String({
+          minLength: 2,
+          maxLength: 510,
+          pattern: stringPatterns.hexadecimal,
+          description: 'Field 55 of ISO 8583 in hexadecimal digits.',
+          ...secret,
+        }),
+      },
+      { ...closed, description: 'The data of the chip.' },
+    ),
+  ),
+  track2: Type.Optional(
+    Type.String({
+      maxLength: 38,
+      pattern: stringPatterns.track2,
+      description:
+        'Track 2 of the stripe, or the equivalent data of the chip, without sentinels. With ' +
+        '`entryMode` `contactless` and without `chip`: the track of a contactless stripe.',
+      ...secret,
+    }),
+  ),
+  fallback: Type.Optional(
+    Type.Boolean({ description: 'The stripe was read at a terminal that can read chips.' }),
+  ),
+  cavv: Type.Optional(
+    Type.String({
+      minLength: 40,
+      maxLength: 40,
+      pattern: stringPatterns.hexadecimal,
+      description: 'The value of a 3-D Secure authentication: 20 bytes in hexadecimal digits.',
+      ...secret,
+    }),
+  ),
+}
+
+const CardDataSchema = Type.Object(cardDataMembers)
+type GivenCardData = Static<typeof CardDataSchema> & { readonly entryMode: EntryMode }
+
+/** A track names a card, and only a track can be read instead of a chip. */
+export const cardDataRules: readonly BodyRule[] = [
+  onlyWith('fallback', 'track2'),
+  ({ track2 }) =>
+    typeof track2 === 'string' && parseTrack2(track2) === null
+      ? { pointer: '/track2', detail: 'must be track 2 of a card' }
+      : null,
+]
+
+/** Parses the card data of a body that its schema and its rules accepted. */
+export function parseCardData({
+  cavv,
+  chip,
+  entryMode,
+  fallback = false,
+  track2: text,
+}: GivenCardData) {
+  const track2 = text === undefined ? null : parseTrack2(text)
+  return {
+    ...(chip && { chip: { data: Buffer.from(chip.data, 'hex') } }),
+    ...(track2 && {
+      stripe: {
+        track2,
+        isContactless: entryMode === 'contactless' && !chip,
+        isFallback: entryMode === 'magstripe' && fallback,
+      },
+    }),
+    ...(cavv !== undefined && { cavv: parseCavv(cavv) }),
+  }
+}

@@ -1,0 +1,86 @@
+import { type Cavv, parseCavv, parseTrack2 } from '../../domain/stripe.ts'
+import type {
+  Authorization,
+  AuthorizationRequest,
+  EntryMode,
+} from '../../operations/authorizations/authorization.ts'
+import type { IsoMessage } from './codec/layout.ts'
+import { findOptionalPart } from './codec/parts.ts'
+import type { Profile } from './profile-schema.ts'
+
+type Fields = IsoMessage['fields']
+
+/** Chip data as they are in a message. */
+interface SentChipData {
+  readonly data: Uint8Array
+  /** Whether a dataset, with its length, is before them. */
+  readonly isInDataset: boolean
+}
+
+function findChipData({ chip }: Profile, fields: Fields): SentChipData | null {
+  const value = chip && fields[chip.field]
+  if (!value) return null
+  const bytes = Buffer.from(value, 'hex')
+  const isInDataset =
+    chip.dataset !== undefined &&
+    bytes.length >= datasetHeaderLength &&
+    value.startsWith(chip.dataset) &&
+    bytes.readUInt16BE(1) === bytes.length - datasetHeaderLength
+  return { data: isInDataset ? bytes.subarray(datasetHeaderLength) : bytes, isInDataset }
+}
+
+/** The id of a dataset, and its length in two bytes. */
+const datasetHeaderLength = 3
+
+/** Returns the chip data of a message, without the header of a dataset; null without any. */
+export function parseChipField(
+  profile: Profile,
+  fields: Fields,
+): NonNullable<AuthorizationRequest['chip']> | null {
+  const sent = findChipData(profile, fields)
+  return sent && { data: sent.data }
+}
+
+/** Composes the answer to the chip, with the header that the request had. */
+export function composeChipField(
+  profile: Profile,
+  { fields }: IsoMessage,
+  { chip: answer }: Pick<Authorization, 'chip'>,
+): Readonly<Record<string, string>> {
+  const { chip } = profile
+  if (!chip || !answer) return {}
+  const data = answer.data.toUpperCase()
+  const length = (data.length / 2).toString(16).toUpperCase().padStart(4, '0')
+  const isInDataset = findChipData(profile, fields)?.isInDataset
+  return { [chip.field]: isInDataset ? `${chip.dataset}${length}${data}` : data }
+}
+
+/** Returns track 2 and how it was read; null if the message has none that can be read. */
+export function parseStripe(
+  { entryMode: place, stripe }: Profile,
+  fields: Fields,
+  entryMode: EntryMode,
+): NonNullable<AuthorizationRequest['stripe']> | null {
+  const track2 = parseTrack2(fields[stripe.field] ?? '')
+  if (!track2) return null
+  const mode = (fields[place.field] ?? '').slice(place.at, place.at + place.length)
+  const { chipTerminal } = stripe
+  const capability = chipTerminal && (fields[chipTerminal.field] ?? '').slice(chipTerminal.at)
+  const isChipTerminal = chipTerminal?.values.some((value) => capability?.startsWith(value))
+  return {
+    track2,
+    isContactless: stripe.contactless.includes(mode),
+    isFallback:
+      entryMode === 'magstripe' && (stripe.fallback.includes(mode) || isChipTerminal === true),
+  }
+}
+
+/** Returns the value of a 3-D Secure authentication; null if the message has none. */
+export function parseCavvField({ cavv, layout }: Profile, fields: Fields): Cavv | null {
+  const value = cavv && fields[cavv.field]
+  const field = cavv && layout.fields[cavv.field]
+  if (!value || !field) return null
+  const { part } = cavv
+  const whole = part === undefined ? value : findOptionalPart(cavv.field, field, part, value)
+  return whole === undefined ? null : parseCavv(whole)
+}

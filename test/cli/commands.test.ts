@@ -127,6 +127,25 @@ test('a product is made, granted, issued and retired without one line of code', 
   )
 })
 
+test('a product gets a chip, and its versions of the keys, by options', async () => {
+  const members = ['--name', 'Chip', '--scheme', 'Visa', '--bin', '45000013', '--currency', 'EUR']
+  const types = ['--types', 'Physical,Virtual']
+  const chip = ['--chip', 'visa-cvn22']
+  const made = await answer('products', 'create', '3002', ...members, ...types, ...chip)
+  assert.deepEqual([made.chip.profile, made.chip.keyVersions], ['visa-cvn22', {}])
+  const changed = await answer('products', 'change', '3002', '--chip-keys', 'c1=1,C2=1')
+  assert.deepEqual(
+    [changed.chip.profile, changed.chip.keyVersions],
+    ['visa-cvn22', { C1: 1, C2: 1 }],
+  )
+  const unknown = await run('products', 'change', '3002', '--chip-keys', 'C1=9')
+  assert.match(unknown.stderr, /^ {2}--chip-keys .*versions that exist/m)
+  const strange = await run('products', 'change', '3002', '--chip', 'visa-cvn99')
+  assert.match(strange.stderr, /^ {2}--chip /m)
+  assert.equal((await run('products', 'change', '3002', '--chip-keys', 'C1')).code, 2)
+  assert.equal((await answer('products', 'change', '3002', '--chip', 'none')).chip, null)
+})
+
 const holder = [
   ...['--first-name', 'Ana', '--last-name', 'Lim', '--born', '1990-04-17'],
   ...['--address', 'Calle Mayor 1', '--post-code', '28013', '--country', 'ESP'],

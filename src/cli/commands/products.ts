@@ -1,3 +1,5 @@
+import { chipProfileNames } from '../../domain/chip-profile.ts'
+import { toMembers } from '../../domain/members.ts'
 import type { Product } from '../../domain/product.ts'
 import * as cli from '../command.ts'
 import { asAdministrator } from '../connection/connection.ts'
@@ -66,6 +68,18 @@ const memberOptions: cli.Options = {
     value: 'N',
     help: '1 to 15; by default 3',
     pointer: '/cvvTryLimit',
+  },
+  'chip-keys': {
+    type: 'string',
+    value: 'LIST',
+    help: 'versions of the chip keys by derivation key index, such as C1=1,C2=2',
+    pointer: '/chip/keyVersions',
+  },
+  chip: {
+    type: 'string',
+    value: 'PROFILE|none',
+    help: `how its chips make cryptograms: ${chipProfileNames.join(', ')}`,
+    pointer: '/chip',
   },
   file: { type: 'string', value: 'FILE', help: 'members as JSON, as GET /products answers them' },
 }
@@ -197,6 +211,26 @@ async function parseMembers(call: cli.Call): Promise<Record<string, unknown>> {
       refuseWeakPins: cli.parseYesNo(call, 'refuse-weak-pins'),
       pinTryLimit: cli.parseNumber(call, 'pin-try-limit'),
       cvvTryLimit: cli.parseNumber(call, 'cvv-try-limit'),
+      chip: parseChip(call, toMembers(members).chip),
     }),
   }
+}
+
+/** Parses the options of a chip; other settings of it come from the file. */
+function parseChip(call: cli.Call, ofFile: unknown): Record<string, unknown> | null | undefined {
+  const profile = cli.findText(call, 'chip')
+  const keyVersions = parseKeyVersions(call)
+  if (profile === undefined && keyVersions === undefined) return undefined
+  if (profile !== 'none') return { ...toMembers(ofFile), ...cli.given({ profile, keyVersions }) }
+  if (keyVersions === undefined) return null
+  throw new cli.UsageError('--chip-keys has no effect without a chip.')
+}
+
+function parseKeyVersions(call: cli.Call): Record<string, number> | undefined {
+  const listed = cli.parseList(call, 'chip-keys')?.map((each) => {
+    const [, index, version] = /^([0-9A-F]{2})=([1-9][0-9]{0,4})$/i.exec(each) ?? []
+    if (index !== undefined) return [index.toUpperCase(), Number(version)] as const
+    throw new cli.UsageError('--chip-keys must list entries such as C1=1, separated by commas.')
+  })
+  return listed && Object.fromEntries(listed)
 }

@@ -46,7 +46,7 @@ function productRow(visit: Visit, product: Product): Content {
     <th scope="row">${product.productName}<p class="fine">${product.productId}</p></th>
     <td>${product.schemeName} <span class="fine">${product.currencyCode}</span></td>
     <td><code>${product.bin}</code></td>
-    <td>${product.cardTypes.join(', ')}</td>
+    <td>${product.cardTypes.join(', ')}${product.chip && chipDetails(product.chip)}</td>
     <td>
       ${product.pinLength} digits
       <p class="fine">${pinIsKept}${product.refuseWeakPins && ' · weak ones refused'}</p>
@@ -59,6 +59,34 @@ function productRow(visit: Visit, product: Product): Content {
       ${visit.scopes.has('admin') && switchForm(visit, product)}
     </td>
   </tr>`
+}
+
+type Chip = NonNullable<Product['chip']>
+
+/** The names of what a product declines, or only records. */
+const policies = {
+  missingData: 'missing chip data',
+  fallback: 'fallback to the stripe',
+  disagreement: 'data that disagree with the message',
+  wrongCardValue: 'wrong CVV, dCVV, CVC3 or CAVV',
+} as const satisfies Partial<Record<keyof Chip, string>>
+
+function chipDetails(chip: Chip): Content {
+  const of = (policy: 'decline' | 'record') =>
+    Object.entries(policies)
+      .filter(([name]) => chip[name as keyof typeof policies] === policy)
+      .map(([, words]) => words)
+      .join(', ') || 'nothing of choice'
+  const versions = Object.entries(chip.keyVersions).map(([index, version]) => `${index}=${version}`)
+  return html`<details>
+    <summary>Chip <code>${chip.profile}</code></summary>
+    <ul>
+      <li>Declined: ${of('decline')}</li>
+      <li>Recorded: ${of('record')}</li>
+      <li>Key versions by index: ${versions.join(', ') || 'the same number'}</li>
+      <li>Counters accepted below the highest: ${chip.atcWindow}; a jump: over ${chip.atcJump}</li>
+    </ul>
+  </details>`
 }
 
 function switchForm(visit: Visit, { active, productId }: Product): Content {

@@ -18,6 +18,7 @@ import type { Config } from '../config/config.ts'
 import { selectInstallationKind } from '../database.ts'
 import { findListeningRefusal } from '../listening-refusal.ts'
 import { auditCheckFindings, auditEnteringFindings, auditLogFindings } from './audit-check.ts'
+import { chipFindings } from './chips.ts'
 import { type Finding, fault, good, warning } from './finding.ts'
 
 const migrations = new URL('../../../database/migrations/', import.meta.url)
@@ -48,6 +49,7 @@ export async function contentFindings(
     ...(facts.newestMigration === known ? await webhookFindings(database) : []),
     // The query for keys needs this program's schema.
     ...(facts.newestMigration === known ? await keyFindings(database, now) : []),
+    ...(facts.newestMigration === known ? await chipFindings(config, database) : []),
     ...(facts.newestMigration === known ? await linkFindings(database, config) : []),
     ...(facts.newestMigration === known ? await auditLogFindings(config, database) : []),
     ...(facts.newestMigration === known ? await auditEnteringFindings(database) : []),

@@ -1,7 +1,11 @@
 import assert from 'node:assert/strict'
+import { randomBytes } from 'node:crypto'
 import { before, test } from 'node:test'
+import { chipProfiles } from '../../../src/domain/chip-profile.ts'
 import { chipKeyNames } from '../../../src/hsm/contract/catalogue.ts'
+import { chipFindings } from '../../../src/service/doctor/chips.ts'
 import { activateKey, expireCard } from '../../support/builders.ts'
+import { parsePublicToken } from '../../support/identifiers.ts'
 import { openTestService, sql, type TestService } from '../../support/service.ts'
 import { type Administer, subjectOf } from './rotating.ts'
 
@@ -50,6 +54,30 @@ test('after a rotation, both versions of the keys are active, for the chips of e
   }
 })
 
+test('chips of both versions pass at once, each under its own version only', async () => {
+  const { publicToken } = await service.createCard({ cardType: 'Physical' })
+  const [row] = await sql<{ encryptedPan: Uint8Array }>(
+    service.database,
+    `select encrypted_pan as "encryptedPan" from card where public_token = $1`,
+    [publicToken],
+  )
+  assert.ok(row)
+  const { hsm } = service.keys
+  const card = { publicToken: parsePublicToken(publicToken), encryptedPan: row.encryptedPan }
+  const profile = chipProfiles['visa-cvn18']
+  const chip = { card, panSequenceNumber: '01', profile }
+  const [data, atc] = [randomBytes(40), Buffer.of(0, 7)]
+  const made = { data, atc, unpredictableNumber: randomBytes(4) }
+  for (const [own, other] of [
+    ['chip-ac/1', 'chip-ac/2'],
+    ['chip-ac/2', 'chip-ac/1'],
+  ] as const) {
+    const cryptogram = { ...made, arqc: await hsm.generateCryptogram(chip, own, made) }
+    assert.equal(await hsm.verifyCryptogram(chip, own, cryptogram), true)
+    assert.equal(await hsm.verifyCryptogram(chip, other, cryptogram), false)
+  }
+})
+
 test('a version of the keys stays until the last card whose chip used it has expired', async () => {
   await usedChip(2)
   const publicToken = await usedChip(1)
@@ -85,4 +113,36 @@ test('a version of the keys stays while the chip of a product lists it', async (
     ['/chip/keyVersions'],
   )
   assert.match(unknown.json.errors[0].detail, /chip-ac, chip-smc, chip-smi, chip-dynamic/)
+})
+
+test('doctor tells which key of chips is missing or behind', async () => {
+  const { database } = await openTestService()
+  const find = () => chipFindings({ pkcs11: null }, database)
+  assert.deepEqual(
+    (await find()).map(({ verdict }) => verdict),
+    ['good'],
+  )
+  const list = `update product set chip = jsonb_set(chip, '{keyVersions}', '{"C2": 2}')
+    where product_id = 1001`
+  await sql(database, list)
+  const [missing] = await find()
+  assert.equal(missing?.verdict, 'fault')
+  assert.match(missing?.found ?? '', /Product 1001 lists version 2 .* chip-ac, chip-smc/)
+  for (const key of chipKeyNames) {
+    await sql(
+      database,
+      `insert into hsm_key
+         (key_name, key_version, state, key_block, key_check_value, activated_at)
+       select key_name, 2, 'active', key_block, key_check_value, now()
+       from hsm_key where key_name = $1`,
+      [key],
+    )
+    const behind = (await find()).find(({ verdict }) => verdict === 'warning')
+    if (key === chipKeyNames.at(-1)) assert.equal(behind, undefined)
+    else assert.match(behind?.found ?? '', /differ: .*chip-dynamic\/1/)
+  }
+  assert.deepEqual(
+    (await find()).map(({ verdict }) => verdict),
+    ['good'],
+  )
 })

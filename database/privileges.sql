@@ -14,7 +14,7 @@ grant select on all tables in schema :"schema" to :"service";
 alter default privileges in schema :"schema" grant select on tables to :"service";
 
 -- The installation and its processes.
-grant insert, update on installation, sandbox_secret to :"service";
+grant insert, update on installation, sandbox_secret, virtual_chip to :"service";
 grant insert, update, delete on lease to :"service";
 
 -- Clients and products.

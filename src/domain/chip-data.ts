@@ -20,9 +20,21 @@ export type ChipDataFault = 'empty' | 'too_long' | 'bad_tag' | 'bad_length' | 'r
 export function parseChipData(
   data: Uint8Array,
 ): { readonly tags: ChipTags } | { readonly fault: ChipDataFault } {
+  const read = listChipTags(data)
+  if ('fault' in read) return read
+  const tags = new Map(read.list)
+  return tags.size < read.list.length ? { fault: 'repeated_tag' } : { tags }
+}
+
+/** Reads data in which tags can repeat, such as an answer with several commands. */
+export function listChipTags(
+  data: Uint8Array,
+):
+  | { readonly list: readonly (readonly [tag: string, value: Uint8Array])[] }
+  | { readonly fault: Exclude<ChipDataFault, 'repeated_tag'> } {
   if (data.length === 0) return { fault: 'empty' }
   if (data.length > chipDataMost) return { fault: 'too_long' }
-  const tags = new Map<string, Uint8Array>()
+  const list: (readonly [string, Uint8Array])[] = []
   let at = 0
   while (at < data.length) {
     const tagLength = measureTag(data, at)
@@ -32,11 +44,10 @@ export function parseChipData(
       .toUpperCase()
     const value = readValue(data, at + tagLength)
     if (value === null) return { fault: 'bad_length' }
-    if (tags.has(tag)) return { fault: 'repeated_tag' }
-    tags.set(tag, value.bytes)
+    list.push([tag, value.bytes])
     at = value.end
   }
-  return { tags }
+  return { list }
 }
 
 /** Composes chip data of tags: lengths up to 127 bytes in one byte, longer ones in two. */

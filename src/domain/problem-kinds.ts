@@ -151,6 +151,14 @@ export const problemKinds = {
       'snapshot, another version of the program took it, the limit of snapshots is reached, or ' +
       'the database is a cluster. Nothing was changed. Take another snapshot.',
   },
+  virtual_chip_unusable: {
+    status: 409,
+    title: 'The virtual chip cannot do this.',
+    explanation:
+      'The detail names the reason: the card has no chip or no virtual chip yet, its issuer has ' +
+      'blocked it, its counter is used up, or it waits for no answer. Nothing was changed. Make ' +
+      'a virtual chip, or start a transaction first.',
+  },
   audit_log_continues: {
     status: 409,
     title: 'No successor is needed; nothing was done.',

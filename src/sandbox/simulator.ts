@@ -1,6 +1,7 @@
 import type { Requester } from '../domain/client.ts'
 import type { Cvv2 } from '../domain/cvv2.ts'
 import { isPublicToken } from '../domain/identifiers.ts'
+import { toMoney } from '../domain/money.ts'
 import type { Pin } from '../domain/pin.ts'
 import { Problem } from '../domain/problem.ts'
 import { type TransactionMembers, toTransaction } from '../domain/transaction.ts'
@@ -15,8 +16,9 @@ import { authorize } from '../operations/authorizations/authorize.ts'
 import type { Answer, RepeatableRequest } from '../operations/idempotency/idempotency.ts'
 import { findCardReference } from '../storage/authorizations/begin.ts'
 import type { Increment } from '../storage/authorizations/settle.ts'
-import { findZoneKey } from '../storage/keys/zone-keys.ts'
+import type { MadeCryptogram, TakenAnswer, VirtualChips } from './chip/virtual-chip.ts'
 import { simulatorNetwork, simulatorZoneKey } from './demo-data.ts'
+import { encryptSimulatedPin } from './simulator-key.ts'
 
 /** The caller of the simulator: a client with its own cards, or an operator with any card. */
 type SimulatorCaller = Pick<Requester, 'requestId'> &
@@ -33,53 +35,83 @@ interface Simulation extends TransactionMembers {
   /** The payment that the request raises. */
   readonly increment?: Increment
   readonly partialAllowed?: boolean
+  /** Whether the virtual chip makes a cryptogram and takes the answer. */
+  readonly chip?: boolean
+  /** The PIN that the virtual chip compares. */
+  readonly offlinePin?: Pin
+}
+
+/** The answer, and what the virtual chip made of it. */
+interface SimulatedAuthorization extends Authorization {
+  readonly virtualChip?: TakenAnswer & Pick<MadeCryptogram, 'offlinePin' | 'remainingOfflineTries'>
 }
 
 /**
  * Simulates the card network: encrypts the PIN block as a terminal does, under its own zone key,
- * and sends a network's request.
+ * and sends a network's request. With `chip`, the virtual chip of the card makes its cryptogram and
+ * takes the answer.
  * @throws `Problem` `card_not_found` for another client's card, when a client calls.
  */
-export const createSimulator =
-  (context: AuthorizationContext) =>
-  async (
-    { clientId, onWaiting = () => undefined, requestId }: SimulatorCaller,
-    { partialAllowed, pin, publicToken, ...simulation }: Simulation,
+export const createSimulator = (context: AuthorizationContext, chips: VirtualChips) =>
+  async function simulate(
+    caller: SimulatorCaller,
+    { chip = false, offlinePin, ...simulation }: Simulation,
     request: RepeatableRequest | null,
-  ): Promise<Answer<Authorization>> => {
-    const { database } = context
-    const { cvv, entryMode, expiryDate, increment, ...members } = simulation
-    if (!isPublicToken(publicToken)) throw new Problem('card_not_found')
-    const { clientId: networkId } = simulatorNetwork
-    const card = await findCardReference(database, publicToken)
-    const isTheirs = clientId === null || card?.clientId === clientId
-    if (!card || !isTheirs) throw new Problem('card_not_found')
-    const pinBlock = pin === undefined ? null : await makePinBlock(context, card, pin)
-    const asked = {
-      networkId,
-      requestId,
-      onWaiting,
-      card: { publicToken },
-      entryMode: entryMode ?? (pin === undefined ? 'ecommerce' : 'chip'),
-      reference: 'SIMULATOR',
-      transaction: toTransaction(members),
-      ...(expiryDate !== undefined && { expiryDate }),
-      ...(increment && { increment }),
-      isPartialAllowed: partialAllowed === true,
-      ...(pinBlock && { pinBlock }),
-      ...(cvv !== undefined && { cvv2: cvv }),
-    } as const
-    return authorize(context, asked, request)
+  ): Promise<Answer<SimulatedAuthorization>> {
+    const { clientId } = caller
+    const { publicToken } = simulation
+    if (!chip) return sendRequest(context, caller, simulation, request, null)
+    await chips.makeIfMissing(clientId, publicToken)
+    const money = toMoney(simulation.amount, simulation.currency)
+    const made = await chips.purchase(clientId, publicToken, {
+      money,
+      offlinePin: offlinePin ?? null,
+    })
+    const answer = await sendRequest(context, caller, simulation, request, made)
+    // The stored answer belongs to the cryptogram of the first request.
+    if (answer.replayed) return answer
+    const { approved, chip: answered } = answer.result
+    const data = answered ? Buffer.from(answered.data, 'hex') : null
+    const taken = await chips.takeAnswer(clientId, publicToken, data, approved)
+    const { remainingOfflineTries } = await chips.read(clientId, publicToken)
+    const virtualChip = { offlinePin: made.offlinePin, remainingOfflineTries, ...taken }
+    return { ...answer, result: { ...answer.result, virtualChip } }
   }
 
-async function makePinBlock(
-  { database, hsm }: AuthorizationContext,
-  card: CardReference,
-  pin: Pin,
-) {
-  const { keyName, pinBlockFormat: format } = simulatorZoneKey
-  const zoneKey = await findZoneKey(database, simulatorNetwork.clientId, keyName)
-  if (!zoneKey) throw new Problem('card_not_found')
-  const { bytes } = await hsm.generatePinBlock(card, pin, format, zoneKey.keyBlock)
-  return { format, key: keyName, data: Buffer.from(bytes).toString('hex') }
+/** Sends the request of a network, with the chip data of a virtual chip. */
+async function sendRequest(
+  context: AuthorizationContext,
+  { clientId, onWaiting = () => undefined, requestId }: SimulatorCaller,
+  { partialAllowed, pin, publicToken, ...simulation }: Omit<Simulation, 'chip' | 'offlinePin'>,
+  request: RepeatableRequest | null,
+  made: MadeCryptogram | null,
+): Promise<Answer<Authorization>> {
+  const { cvv, entryMode, expiryDate, increment, ...members } = simulation
+  if (!isPublicToken(publicToken)) throw new Problem('card_not_found')
+  const { clientId: networkId } = simulatorNetwork
+  const card = await findCardReference(context.database, publicToken)
+  const isTheirs = clientId === null || card?.clientId === clientId
+  if (!card || !isTheirs) throw new Problem('card_not_found')
+  const pinBlock = pin === undefined ? null : await makePinBlock(context, card, pin)
+  const asked = {
+    networkId,
+    requestId,
+    onWaiting,
+    card: { publicToken },
+    entryMode: entryMode ?? (pin === undefined && made === null ? 'ecommerce' : 'chip'),
+    reference: 'SIMULATOR',
+    transaction: toTransaction(members),
+    ...(expiryDate !== undefined && { expiryDate }),
+    ...(increment && { increment }),
+    isPartialAllowed: partialAllowed === true,
+    ...(pinBlock && { pinBlock }),
+    ...(cvv !== undefined && { cvv2: cvv }),
+    ...(made && { chip: { data: Buffer.from(made.chip.data, 'hex') } }),
+  } as const
+  return authorize(context, asked, request)
+}
+
+async function makePinBlock(context: AuthorizationContext, card: CardReference, pin: Pin) {
+  const { bytes, format } = await encryptSimulatedPin(context, card, pin)
+  return { format, key: simulatorZoneKey.keyName, data: Buffer.from(bytes).toString('hex') }
 }

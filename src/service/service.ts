@@ -26,6 +26,7 @@ import { createRests, type Rests, wakingDatabase } from '../operations/events/re
 import { createEventStreams } from '../operations/events/streams.ts'
 import type { KeyContext } from '../operations/keys/keys.ts'
 import type { DeliveryContext } from '../operations/webhooks/delivery-context.ts'
+import { createVirtualChips } from '../sandbox/chip/virtual-chip.ts'
 import { movableClock, sweepingClock } from '../sandbox/clock.ts'
 import { createPaymentSimulator } from '../sandbox/payment-simulator.ts'
 import type { SandboxFile } from '../sandbox/sandbox-file.ts'
@@ -167,7 +168,8 @@ export async function createService(
   }
   const connections = createListenerConnections(config.network, common.callers, registry, log)
   const simulating = { ...authorizing, database: databases.clients }
-  const simulate = createSimulator(simulating)
+  const virtualChips = createVirtualChips(simulating)
+  const simulate = createSimulator(simulating, virtualChips)
   const demo = createDemo(config, sandbox)
 
   const publicServer = await createPublicServer({
@@ -189,7 +191,9 @@ export async function createService(
     deciding: deciding.calls,
     authorizationServer,
     simulate: sandbox ? simulate : null,
-    paymentSimulator: sandbox ? createPaymentSimulator(simulating) : null,
+    ...(sandbox
+      ? { paymentSimulator: createPaymentSimulator(simulating), virtualChips }
+      : { paymentSimulator: null, virtualChips: null }),
     demo: demo && peers ? sharedDemo(demo, peers) : demo,
   })
 

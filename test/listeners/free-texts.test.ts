@@ -121,6 +121,7 @@ const exceptions: Readonly<Record<string, readonly string[]>> = {
     ...['/links/:linkName body/certificates[]', '/clients/:clientId/rotate-secret body/secretHash'],
     ...['/approvals/:approvalId/approve body/payloadHash'],
     '/thr/processor/card-pin/:publicToken/pin body/encryptedPin',
+    '/thr/processor/simulator/cards/:publicToken/chip/answers body/chip/data',
     ...['x', 'y', 'kid', 'key_ops[]'].map(
       (name) => `/thr/processor/cards/:publicToken/encrypted body/deviceKey/${name}`,
     ),

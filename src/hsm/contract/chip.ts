@@ -22,7 +22,7 @@ export interface ChipCryptogram {
 }
 
 /** What the issuer answers: a response code (2 bytes), or a status update (4 bytes). */
-type ChipAnswer =
+export type ChipAnswer =
   | { readonly responseCode: Uint8Array }
   | { readonly cardStatusUpdate: Uint8Array; readonly proprietaryData: Uint8Array }
 

@@ -26,6 +26,7 @@ import { paymentRoutes } from './routes/payments.ts'
 import { listProductsRoute } from './routes/products.ts'
 import { auditLogKeysRoute, readReceiptRoute } from './routes/receipts.ts'
 import { type Simulate, simulatorRoute } from './routes/simulator.ts'
+import { type VirtualChips, virtualChipRoutes } from './routes/virtual-chip.ts'
 import * as webhookRoutes from './routes/webhooks.ts'
 
 interface PublicServerOptions
@@ -40,6 +41,7 @@ interface PublicServerOptions
   readonly simulate: Simulate | null
   /** Null in production. */
   readonly paymentSimulator: PaymentSimulator | null
+  readonly virtualChips: VirtualChips | null
   /** Null in production. */
   readonly demo: DemoSite | null
   /** Puts the documents on it. */
@@ -91,7 +93,7 @@ const routes = [
 /** Creates the server for client systems. Nothing private is reachable here. */
 export async function createPublicServer(options: PublicServerOptions): Promise<Server> {
   const { authorizationServer, baseUrl, callers, demo, tokenAttempts } = options
-  const { paymentSimulator, simulate } = options
+  const { paymentSimulator, simulate, virtualChips } = options
   const base = `/thr/${options.processorPath}`
   const app = createServer({ ...options, listener: 'public', base })
   await describeRoutes(app, publicDescription(baseUrl, options.formats))
@@ -99,6 +101,7 @@ export async function createPublicServer(options: PublicServerOptions): Promise<
   for (const add of routes) add(api)
   if (simulate) simulatorRoute(api, simulate)
   if (simulate && paymentSimulator) paymentSimulatorRoutes(api, simulate, paymentSimulator)
+  if (virtualChips) virtualChipRoutes(api, virtualChips)
   if (demo) demoRoutes(api, demo)
   problemRoutes(app)
   openapiRoute(app)

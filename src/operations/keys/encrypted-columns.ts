@@ -6,6 +6,7 @@ import type { RecordPurpose } from '../../hsm/contract/hsm.ts'
 import * as cardKeys from '../../storage/cards/keys-of-cards.ts'
 import * as sealedApprovals from '../../storage/keys/sealed-approvals.ts'
 import * as sealedColumns from '../../storage/keys/sealed-columns.ts'
+import * as virtualChips from '../../storage/sandbox/virtual-chips.ts'
 import { answerSubject } from '../idempotency/idempotency.ts'
 import type { KeyContext } from './keys.ts'
 
@@ -125,6 +126,17 @@ export const keyedColumns: Readonly<Record<KeyedColumn, ReadPage>> = {
       },
     }
   }),
+  async 'virtual_chip.pin_block'({ database, hsm }, after, limit) {
+    const chips = await virtualChips.listPinsOfVirtualChips(database, after, limit)
+    return chips.map((chip) => ({
+      position: chip.publicToken,
+      keyVersion: versionIn('pin-storage', chip.pinKey),
+      async move() {
+        const moved = await hsm.rewrapPin(chip, chip)
+        return virtualChips.movePinOfVirtualChip(database, chip, moved)
+      },
+    }))
+  },
   'card.personal_data': ofCards(({ database, hsm }, card) => ({
     keyVersion: hsm.readSealedVersion(card.personalData),
     async move() {

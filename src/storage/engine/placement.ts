@@ -23,6 +23,7 @@ const spread: readonly SpreadTables[] = [
       'wrong_expiry',
       'chip',
       'chip_command',
+      'virtual_chip',
       'payment',
       'payment_message',
       'decision',

@@ -1514,7 +1514,7 @@ export interface paths {
         readonly put?: never;
         /**
          * Simulate an authorization of a card of any client
-         * @description As for a terminal or a shop, with a real PIN block.
+         * @description As for a terminal or a shop, with a real PIN block and, with `chip`, the virtual chip.
          */
         readonly post: operations["simulateAnyAuthorization"];
         readonly delete?: never;
@@ -9752,6 +9752,13 @@ export interface operations {
                     readonly expiryDate?: string;
                     /** @enum {string} */
                     readonly entryMode?: "chip" | "contactless" | "magstripe" | "atm" | "ecommerce" | "moto";
+                    /** @description Whether the virtual chip of the card makes a cryptogram and takes the answer. A card without a virtual chip gets one. */
+                    readonly chip?: boolean;
+                    /**
+                     * @description The PIN that the virtual chip compares itself. Needs `chip`.
+                     * @example 1357
+                     */
+                    readonly offlinePin?: string;
                     /**
                      * @description In the smallest unit of `currency`: 1234 is 12.34 EUR. 0 asks about the account.
                      * @example 1234
@@ -9828,14 +9835,93 @@ export interface operations {
                     readonly [name: string]: unknown;
                 };
                 content: {
-                    readonly "application/json": components["schemas"]["Authorization"];
+                    readonly "application/json": {
+                        readonly approved: boolean;
+                        /** @enum {string} */
+                        readonly responseCode: "00" | "03" | "05" | "10" | "13" | "14" | "41" | "43" | "46" | "51" | "54" | "55" | "57" | "59" | "61" | "62" | "65" | "75" | "78" | "86" | "88" | "91" | "94" | "96" | "1A" | "N7";
+                        /** @description The part of `amount` that was approved, with `10`. */
+                        readonly approvedAmount?: number;
+                        /** @example 4820117360 */
+                        readonly publicToken?: string;
+                        /** @example 512345678901 */
+                        readonly reference: string;
+                        /**
+                         * Format: uuid
+                         * @description The payment that the approval opened or, if it was named, raised.
+                         */
+                        readonly paymentId?: string;
+                        readonly pin?: {
+                            /** @enum {string} */
+                            readonly result: "match" | "mismatch" | "blocked" | "not_checked" | "unresolved";
+                            readonly remainingTries: number;
+                        };
+                        readonly cvv?: {
+                            /** @enum {string} */
+                            readonly result: "match" | "mismatch" | "blocked" | "not_checked" | "unresolved";
+                            readonly remainingTries: number;
+                        };
+                        /** @description Where the cryptogram of the chip was right, declines included. */
+                        readonly chip?: {
+                            /**
+                             * @description Field 55 in hexadecimal digits: the answer to the chip, and its commands.
+                             * @example 910a1122334455667788003030
+                             */
+                            readonly data: string;
+                        };
+                        /** @description Where the request has `cardholderAddress`. `not_checked`: it was not given, or the address of the card could not be read. It declines nothing. */
+                        readonly address?: {
+                            /** @enum {string} */
+                            readonly postalCode: "match" | "mismatch" | "not_checked";
+                            /** @enum {string} */
+                            readonly addressLine: "match" | "mismatch" | "not_checked";
+                        };
+                        /** @description With `chip`: what happened in the virtual chip. Absent in a repeat. */
+                        readonly virtualChip?: {
+                            /**
+                             * @description `blocked`: no tries remain in the chip, so it compared no PIN.
+                             * @example right
+                             * @enum {string}
+                             */
+                            readonly offlinePin: "right" | "wrong" | "blocked" | "not_given";
+                            /** @description In the chip, after the answer and its commands. */
+                            readonly remainingOfflineTries: number;
+                            /** @description Whether the answer was that of the issuer. Otherwise the chip ignores it. */
+                            readonly answerVerified: boolean;
+                            /** @description Whether the chip approved the transaction, too. */
+                            readonly approved: boolean;
+                            readonly commands: readonly {
+                                /** @description The number of the command (tag 9F18). */
+                                readonly number: number;
+                                /**
+                                 * @example done
+                                 * @enum {string}
+                                 */
+                                readonly result: "done" | "failed" | "not_carried_out";
+                            }[];
+                        };
+                    };
                 };
             };
             readonly 400: components["responses"]["MalformedRequest"];
             readonly 401: components["responses"]["Unauthenticated"];
             readonly 403: components["responses"]["InsufficientScope"];
             readonly 404: components["responses"]["CardNotFound"];
-            readonly 409: components["responses"]["IdempotencyKeyInUse"];
+            /**
+             * @description `idempotency_key_in_use`: A request with this Idempotency-Key is still running.
+             *
+             *     `virtual_chip_unusable`: The virtual chip cannot do this.
+             */
+            readonly 409: {
+                headers: {
+                    readonly "X-Request-Id": components["headers"]["X-Request-Id"];
+                    readonly "Api-Version": components["headers"]["Api-Version"];
+                    readonly "Retry-After": components["headers"]["Retry-After"];
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
             readonly 413: components["responses"]["BodyTooLarge"];
             readonly 415: components["responses"]["UnsupportedMediaType"];
             readonly 421: components["responses"]["MisdirectedRequest"];

@@ -776,7 +776,7 @@ export interface paths {
         readonly put?: never;
         /**
          * Simulate an authorization
-         * @description Sandbox only. Builds a real PIN block and authorizes as for a card network, so that a PIN or CVV can be tried until it is blocked.
+         * @description Sandbox only. Builds a real PIN block and authorizes as for a card network, so that a PIN or CVV can be tried until it is blocked. With `chip`, the virtual chip of the card makes a real cryptogram, verifies the answer and carries out its commands.
          */
         readonly post: operations["simulateAuthorization"];
         readonly delete?: never;
@@ -879,6 +879,70 @@ export interface paths {
          * @description Sandbox only. Without a known payment, it is a credit payment.
          */
         readonly post: operations["simulateRefund"];
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/thr/processor/simulator/cards/{publicToken}/chip": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        /**
+         * Read the virtual chip of a card
+         * @description Sandbox only. Its counter, its tries and what commands have done to it.
+         */
+        readonly get: operations["readVirtualChip"];
+        readonly put?: never;
+        /**
+         * Make the virtual chip of a card
+         * @description Sandbox only. The chip has the PIN that the card has now. A further chip replaces the one before, with the next PAN sequence number and a counter from 0.
+         */
+        readonly post: operations["makeVirtualChip"];
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/thr/processor/simulator/cards/{publicToken}/chip/transactions": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly get?: never;
+        readonly put?: never;
+        /**
+         * Make a cryptogram with the virtual chip
+         * @description Sandbox only. The chip counts the transaction, compares the PIN and makes a real cryptogram, which a card network can send.
+         */
+        readonly post: operations["startChipTransaction"];
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/thr/processor/simulator/cards/{publicToken}/chip/answers": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly get?: never;
+        readonly put?: never;
+        /**
+         * Give an answer to the virtual chip
+         * @description Sandbox only. The chip verifies that the issuer made the answer to its last cryptogram, and carries out the commands in it.
+         */
+        readonly post: operations["answerVirtualChip"];
         readonly delete?: never;
         readonly options?: never;
         readonly head?: never;
@@ -1158,6 +1222,34 @@ export interface components {
             /** @description By the draft. */
             readonly approved: boolean;
             readonly objection?: components["schemas"]["ControlObjection"];
+        };
+        readonly ChipAnswer: {
+            readonly chip?: {
+                /**
+                 * @description Field 55 in hexadecimal digits.
+                 * @example 910811223344008000007100
+                 */
+                readonly data: string;
+            };
+            /** @description Whether the issuer approved. */
+            readonly approved: boolean;
+        };
+        readonly ChipTransaction: {
+            /**
+             * @description In the smallest unit of `currency`: 1234 is 12.34 EUR. 0 asks about the account.
+             * @example 1234
+             */
+            readonly amount?: number;
+            /**
+             * @description Must be an ISO 4217 code, such as EUR.
+             * @example EUR
+             */
+            readonly currency?: string;
+            /**
+             * @description The PIN that the chip compares itself.
+             * @example 1357
+             */
+            readonly pin?: string;
         };
         readonly ControlEffect: {
             /**
@@ -1862,6 +1954,13 @@ export interface components {
             readonly hashingAlgorithm?: "Sha256";
             /** @description Needs the scope `pin.encrypted`, and a product with a revealable PIN. */
             readonly includePin?: boolean;
+        };
+        readonly MakeChip: {
+            /**
+             * @description Of the PIN in the chip. Default: the limit of the product.
+             * @example 3
+             */
+            readonly offlineTryLimit?: number;
         };
         readonly MessageResult: {
             /**
@@ -2626,6 +2725,13 @@ export interface components {
              * @enum {string}
              */
             readonly entryMode?: "chip" | "contactless" | "magstripe" | "atm" | "ecommerce" | "moto";
+            /** @description Whether the virtual chip of the card makes a cryptogram and takes the answer. A card without a virtual chip gets one. */
+            readonly chip?: boolean;
+            /**
+             * @description The PIN that the virtual chip compares itself. Needs `chip`.
+             * @example 1357
+             */
+            readonly offlinePin?: string;
             /**
              * @description In the smallest unit of `currency`: 1234 is 12.34 EUR. 0 asks about the account.
              * @example 1234
@@ -3167,6 +3273,17 @@ export interface components {
         };
         /** @description `validation_failed`: The request has members that are not valid. */
         readonly ValidationFailed: {
+            headers: {
+                readonly "X-Request-Id": components["headers"]["X-Request-Id"];
+                readonly "Api-Version": components["headers"]["Api-Version"];
+                readonly [name: string]: unknown;
+            };
+            content: {
+                readonly "application/problem+json": components["schemas"]["Problem"];
+            };
+        };
+        /** @description `virtual_chip_unusable`: The virtual chip cannot do this. */
+        readonly VirtualChipUnusable: {
             headers: {
                 readonly "X-Request-Id": components["headers"]["X-Request-Id"];
                 readonly "Api-Version": components["headers"]["Api-Version"];
@@ -6811,14 +6928,95 @@ export interface operations {
                      *       }
                      *     }
                      */
-                    readonly "application/json": components["schemas"]["SimulatedAuthorization"];
+                    readonly "application/json": {
+                        readonly approved: boolean;
+                        /** @enum {string} */
+                        readonly responseCode: "00" | "03" | "05" | "10" | "13" | "14" | "41" | "43" | "46" | "51" | "54" | "55" | "57" | "59" | "61" | "62" | "65" | "75" | "78" | "86" | "88" | "91" | "94" | "96" | "1A" | "N7";
+                        /** @description The part of `amount` that was approved, with `10`. */
+                        readonly approvedAmount?: number;
+                        /** @example 4820117360 */
+                        readonly publicToken?: string;
+                        /** @example 512345678901 */
+                        readonly reference: string;
+                        /**
+                         * Format: uuid
+                         * @description The payment that the approval opened or, if it was named, raised.
+                         */
+                        readonly paymentId?: string;
+                        readonly pin?: {
+                            /** @enum {string} */
+                            readonly result: "match" | "mismatch" | "blocked" | "not_checked" | "unresolved";
+                            readonly remainingTries: number;
+                        };
+                        readonly cvv?: {
+                            /** @enum {string} */
+                            readonly result: "match" | "mismatch" | "blocked" | "not_checked" | "unresolved";
+                            readonly remainingTries: number;
+                        };
+                        /** @description Where the cryptogram of the chip was right, declines included. */
+                        readonly chip?: {
+                            /**
+                             * @description Field 55 in hexadecimal digits: the answer to the chip, and its commands.
+                             * @example 910a1122334455667788003030
+                             */
+                            readonly data: string;
+                        };
+                        /** @description Where the request has `cardholderAddress`. `not_checked`: it was not given, or the address of the card could not be read. It declines nothing. */
+                        readonly address?: {
+                            /** @enum {string} */
+                            readonly postalCode: "match" | "mismatch" | "not_checked";
+                            /** @enum {string} */
+                            readonly addressLine: "match" | "mismatch" | "not_checked";
+                        };
+                        /** Format: uuid */
+                        readonly authorizationId?: string;
+                        /** @description With `chip`: what happened in the virtual chip. Absent in a repeat. */
+                        readonly virtualChip?: {
+                            /**
+                             * @description `blocked`: no tries remain in the chip, so it compared no PIN.
+                             * @example right
+                             * @enum {string}
+                             */
+                            readonly offlinePin: "right" | "wrong" | "blocked" | "not_given";
+                            /** @description In the chip, after the answer and its commands. */
+                            readonly remainingOfflineTries: number;
+                            /** @description Whether the answer was that of the issuer. Otherwise the chip ignores it. */
+                            readonly answerVerified: boolean;
+                            /** @description Whether the chip approved the transaction, too. */
+                            readonly approved: boolean;
+                            readonly commands: readonly {
+                                /** @description The number of the command (tag 9F18). */
+                                readonly number: number;
+                                /**
+                                 * @example done
+                                 * @enum {string}
+                                 */
+                                readonly result: "done" | "failed" | "not_carried_out";
+                            }[];
+                        };
+                    };
                 };
             };
             readonly 400: components["responses"]["MalformedRequest"];
             readonly 401: components["responses"]["Unauthenticated"];
             readonly 403: components["responses"]["InsufficientScope"];
             readonly 404: components["responses"]["CardNotFound"];
-            readonly 409: components["responses"]["IdempotencyKeyInUse"];
+            /**
+             * @description `idempotency_key_in_use`: A request with this Idempotency-Key is still running.
+             *
+             *     `virtual_chip_unusable`: The virtual chip cannot do this.
+             */
+            readonly 409: {
+                headers: {
+                    readonly "X-Request-Id": components["headers"]["X-Request-Id"];
+                    readonly "Api-Version": components["headers"]["Api-Version"];
+                    readonly "Retry-After": components["headers"]["Retry-After"];
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
             readonly 413: components["responses"]["BodyTooLarge"];
             readonly 415: components["responses"]["UnsupportedMediaType"];
             readonly 421: components["responses"]["MisdirectedRequest"];
@@ -7142,6 +7340,325 @@ export interface operations {
             readonly 401: components["responses"]["Unauthenticated"];
             readonly 403: components["responses"]["InsufficientScope"];
             readonly 404: components["responses"]["CardNotFound"];
+            readonly 413: components["responses"]["BodyTooLarge"];
+            readonly 415: components["responses"]["UnsupportedMediaType"];
+            readonly 421: components["responses"]["MisdirectedRequest"];
+            readonly 422: components["responses"]["ValidationFailed"];
+            readonly 429: components["responses"]["RateLimited"];
+            readonly 500: components["responses"]["InternalError"];
+            readonly 503: components["responses"]["Unavailable"];
+        };
+    };
+    readonly readVirtualChip: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                /** @description From the answer of Create Card. */
+                readonly publicToken: string;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description OK */
+            readonly 200: {
+                headers: {
+                    readonly "X-Request-Id": components["headers"]["X-Request-Id"];
+                    readonly "Api-Version": components["headers"]["Api-Version"];
+                    readonly RateLimit: components["headers"]["RateLimit"];
+                    readonly "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "publicToken": "4820117360",
+                     *       "panSequenceNumber": "00",
+                     *       "profile": "visa-cvn18",
+                     *       "atc": 2,
+                     *       "offlineTryLimit": 3,
+                     *       "remainingOfflineTries": 2,
+                     *       "isApplicationBlocked": false,
+                     *       "isCardBlocked": false,
+                     *       "dataObjects": {}
+                     *     }
+                     */
+                    readonly "application/json": {
+                        /** @example 4820117360 */
+                        readonly publicToken: string;
+                        /**
+                         * @description Tag 5F34: two digits, counted up with each new chip of the card.
+                         * @example 00
+                         */
+                        readonly panSequenceNumber: string;
+                        /**
+                         * @example visa-cvn18
+                         * @enum {string}
+                         */
+                        readonly profile: "visa-cvn10" | "visa-cvn18" | "visa-cvn22" | "mastercard-16" | "mastercard-20" | "cpa";
+                        /** @description The counter of its last transaction. */
+                        readonly atc: number;
+                        /** @example 3 */
+                        readonly offlineTryLimit: number;
+                        /** @example 3 */
+                        readonly remainingOfflineTries: number;
+                        readonly isApplicationBlocked: boolean;
+                        readonly isCardBlocked: boolean;
+                        /** @description The values that commands put, in hexadecimal digits, by tag. */
+                        readonly dataObjects: {
+                            readonly [key: string]: string;
+                        };
+                    };
+                };
+            };
+            readonly 400: components["responses"]["MalformedRequest"];
+            readonly 401: components["responses"]["Unauthenticated"];
+            readonly 403: components["responses"]["InsufficientScope"];
+            readonly 404: components["responses"]["CardNotFound"];
+            readonly 409: components["responses"]["VirtualChipUnusable"];
+            readonly 421: components["responses"]["MisdirectedRequest"];
+            readonly 422: components["responses"]["ValidationFailed"];
+            readonly 429: components["responses"]["RateLimited"];
+            readonly 500: components["responses"]["InternalError"];
+            readonly 503: components["responses"]["Unavailable"];
+        };
+    };
+    readonly makeVirtualChip: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                /** @description From the answer of Create Card. */
+                readonly publicToken: string;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: {
+            readonly content: {
+                /** @example {} */
+                readonly "application/json": components["schemas"]["MakeChip"];
+            };
+        };
+        readonly responses: {
+            /** @description Created */
+            readonly 201: {
+                headers: {
+                    readonly "X-Request-Id": components["headers"]["X-Request-Id"];
+                    readonly "Api-Version": components["headers"]["Api-Version"];
+                    readonly Location: components["headers"]["Location"];
+                    readonly RateLimit: components["headers"]["RateLimit"];
+                    readonly "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "publicToken": "4820117360",
+                     *       "panSequenceNumber": "00",
+                     *       "profile": "visa-cvn18",
+                     *       "atc": 0,
+                     *       "offlineTryLimit": 3,
+                     *       "remainingOfflineTries": 3,
+                     *       "isApplicationBlocked": false,
+                     *       "isCardBlocked": false,
+                     *       "dataObjects": {}
+                     *     }
+                     */
+                    readonly "application/json": {
+                        /** @example 4820117360 */
+                        readonly publicToken: string;
+                        /**
+                         * @description Tag 5F34: two digits, counted up with each new chip of the card.
+                         * @example 00
+                         */
+                        readonly panSequenceNumber: string;
+                        /**
+                         * @example visa-cvn18
+                         * @enum {string}
+                         */
+                        readonly profile: "visa-cvn10" | "visa-cvn18" | "visa-cvn22" | "mastercard-16" | "mastercard-20" | "cpa";
+                        /** @description The counter of its last transaction. */
+                        readonly atc: number;
+                        /** @example 3 */
+                        readonly offlineTryLimit: number;
+                        /** @example 3 */
+                        readonly remainingOfflineTries: number;
+                        readonly isApplicationBlocked: boolean;
+                        readonly isCardBlocked: boolean;
+                        /** @description The values that commands put, in hexadecimal digits, by tag. */
+                        readonly dataObjects: {
+                            readonly [key: string]: string;
+                        };
+                    };
+                };
+            };
+            readonly 400: components["responses"]["MalformedRequest"];
+            readonly 401: components["responses"]["Unauthenticated"];
+            readonly 403: components["responses"]["InsufficientScope"];
+            readonly 404: components["responses"]["CardNotFound"];
+            readonly 409: components["responses"]["VirtualChipUnusable"];
+            readonly 413: components["responses"]["BodyTooLarge"];
+            readonly 415: components["responses"]["UnsupportedMediaType"];
+            readonly 421: components["responses"]["MisdirectedRequest"];
+            readonly 422: components["responses"]["ValidationFailed"];
+            readonly 429: components["responses"]["RateLimited"];
+            readonly 500: components["responses"]["InternalError"];
+            readonly 503: components["responses"]["Unavailable"];
+        };
+    };
+    readonly startChipTransaction: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                /** @description From the answer of Create Card. */
+                readonly publicToken: string;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: {
+            readonly content: {
+                /**
+                 * @example {
+                 *       "amount": 1234,
+                 *       "currency": "EUR",
+                 *       "pin": "1357"
+                 *     }
+                 */
+                readonly "application/json": components["schemas"]["ChipTransaction"];
+            };
+        };
+        readonly responses: {
+            /** @description OK */
+            readonly 200: {
+                headers: {
+                    readonly "X-Request-Id": components["headers"]["X-Request-Id"];
+                    readonly "Api-Version": components["headers"]["Api-Version"];
+                    readonly RateLimit: components["headers"]["RateLimit"];
+                    readonly "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "chip": {
+                     *         "data": "9F2608E5C4A0B3D1F297869F2701809F360200019F3704A1B2C3D4"
+                     *       },
+                     *       "atc": 1,
+                     *       "decision": "online",
+                     *       "offlinePin": "right",
+                     *       "remainingOfflineTries": 3
+                     *     }
+                     */
+                    readonly "application/json": {
+                        readonly chip: {
+                            /**
+                             * @description Field 55 in hexadecimal digits.
+                             * @example 910811223344008000007100
+                             */
+                            readonly data: string;
+                        };
+                        readonly atc: number;
+                        /**
+                         * @description `declined`: the application is blocked, and the chip declines by itself.
+                         * @example online
+                         * @enum {string}
+                         */
+                        readonly decision: "online" | "declined";
+                        /**
+                         * @description `blocked`: no tries remain in the chip, so it compared no PIN.
+                         * @example right
+                         * @enum {string}
+                         */
+                        readonly offlinePin: "right" | "wrong" | "blocked" | "not_given";
+                        /** @example 3 */
+                        readonly remainingOfflineTries: number;
+                    };
+                };
+            };
+            readonly 400: components["responses"]["MalformedRequest"];
+            readonly 401: components["responses"]["Unauthenticated"];
+            readonly 403: components["responses"]["InsufficientScope"];
+            readonly 404: components["responses"]["CardNotFound"];
+            readonly 409: components["responses"]["VirtualChipUnusable"];
+            readonly 413: components["responses"]["BodyTooLarge"];
+            readonly 415: components["responses"]["UnsupportedMediaType"];
+            readonly 421: components["responses"]["MisdirectedRequest"];
+            readonly 422: components["responses"]["ValidationFailed"];
+            readonly 429: components["responses"]["RateLimited"];
+            readonly 500: components["responses"]["InternalError"];
+            readonly 503: components["responses"]["Unavailable"];
+        };
+    };
+    readonly answerVirtualChip: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                /** @description From the answer of Create Card. */
+                readonly publicToken: string;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody: {
+            readonly content: {
+                /**
+                 * @example {
+                 *       "chip": {
+                 *         "data": "91081122334400800000"
+                 *       },
+                 *       "approved": true
+                 *     }
+                 */
+                readonly "application/json": components["schemas"]["ChipAnswer"];
+            };
+        };
+        readonly responses: {
+            /** @description OK */
+            readonly 200: {
+                headers: {
+                    readonly "X-Request-Id": components["headers"]["X-Request-Id"];
+                    readonly "Api-Version": components["headers"]["Api-Version"];
+                    readonly RateLimit: components["headers"]["RateLimit"];
+                    readonly "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "answerVerified": true,
+                     *       "approved": true,
+                     *       "commands": [
+                     *         {
+                     *           "number": 7,
+                     *           "result": "done"
+                     *         }
+                     *       ]
+                     *     }
+                     */
+                    readonly "application/json": {
+                        /** @description Whether the answer was that of the issuer. Otherwise the chip ignores it. */
+                        readonly answerVerified: boolean;
+                        /** @description Whether the chip approved the transaction, too. */
+                        readonly approved: boolean;
+                        readonly commands: readonly {
+                            /** @description The number of the command (tag 9F18). */
+                            readonly number: number;
+                            /**
+                             * @example done
+                             * @enum {string}
+                             */
+                            readonly result: "done" | "failed" | "not_carried_out";
+                        }[];
+                    };
+                };
+            };
+            readonly 400: components["responses"]["MalformedRequest"];
+            readonly 401: components["responses"]["Unauthenticated"];
+            readonly 403: components["responses"]["InsufficientScope"];
+            readonly 404: components["responses"]["CardNotFound"];
+            readonly 409: components["responses"]["VirtualChipUnusable"];
             readonly 413: components["responses"]["BodyTooLarge"];
             readonly 415: components["responses"]["UnsupportedMediaType"];
             readonly 421: components["responses"]["MisdirectedRequest"];

@@ -1,23 +1,24 @@
-import Type from 'typebox'
+import Type, { type Static } from 'typebox'
 import type { Requester } from '../../../domain/client.ts'
 import { Cvv2 } from '../../../domain/cvv2.ts'
 import { Pin } from '../../../domain/pin.ts'
 import { Problem } from '../../../domain/problem.ts'
 import type { TransactionMembers } from '../../../domain/transaction.ts'
 import {
-  type Authorization,
   AuthorizationSchema,
   entryModes,
 } from '../../../operations/authorizations/authorization.ts'
 import type { Answer, RepeatableRequest } from '../../../operations/idempotency/idempotency.ts'
 import { cutPage, PageQuerySchema, parseLimit, readCursor } from '../../http/pages.ts'
 import { markReplay, repeatable } from '../../http/repeatable.ts'
+import { onlyWith } from '../../http/request.ts'
 import {
   moneyRules,
   toCanonicalRequest,
   transactionMembers,
 } from '../../http/transaction-members.ts'
 import { closed, stringPatterns } from '../../http/validation.ts'
+import { chipMembers, simulatedChipMember } from '../../http/virtual-chip-members.ts'
 import { admin, adminChange, createRequester, type PrivateApi } from '../api.ts'
 
 /** The sandbox's clock, which this listener can move. */
@@ -37,7 +38,15 @@ interface Simulation extends TransactionMembers {
   readonly cvv?: Cvv2
   readonly expiryDate?: string
   readonly entryMode?: (typeof entryModes)[number]
+  readonly chip?: boolean
+  readonly offlinePin?: Pin
 }
+
+/** The answer, and what happened in the virtual chip. */
+const AnsweredSimulationSchema = Type.Object({
+  ...AuthorizationSchema.properties,
+  ...simulatedChipMember,
+})
 
 /** A snapshot, to which the sandbox can be restored. */
 interface Snapshot {
@@ -70,7 +79,7 @@ export interface Sandbox {
     caller: { readonly clientId: null; readonly requestId: string },
     simulation: Simulation,
     request: RepeatableRequest | null,
-  ): Promise<Answer<Authorization>>
+  ): Promise<Answer<Static<typeof AnsweredSimulationSchema>>>
 }
 
 const tags = ['Sandbox']
@@ -114,11 +123,16 @@ export function sandboxSimulatorRoute({ app }: Pick<PrivateApi, 'app'>, sandbox:
   app.post(
     '/sandbox/authorizations',
     {
-      config: { ...adminChange, bodyRules: moneyRules, problems: ['card_not_found'] },
+      config: {
+        ...adminChange,
+        bodyRules: [...moneyRules, onlyWith('offlinePin', 'chip')],
+        problems: ['card_not_found', 'virtual_chip_unusable'],
+      },
       schema: {
         operationId: 'simulateAnyAuthorization',
         summary: 'Simulate an authorization of a card of any client',
-        description: 'As for a terminal or a shop, with a real PIN block.',
+        description:
+          'As for a terminal or a shop, with a real PIN block and, with `chip`, the virtual chip.',
         tags,
         body: Type.Object(
           {
@@ -127,19 +141,21 @@ export function sandboxSimulatorRoute({ app }: Pick<PrivateApi, 'app'>, sandbox:
             cvv: Type.Optional(Type.String({ pattern: stringPatterns.cvv, ...secret })),
             expiryDate: Type.Optional(Type.String({ format: 'year-month' })),
             entryMode: Type.Optional(Type.Enum([...entryModes])),
+            ...chipMembers,
             ...transactionMembers,
           },
           closed,
         ),
-        response: { 200: AuthorizationSchema },
+        response: { 200: AnsweredSimulationSchema },
       },
     },
     async (request, reply) => {
-      const { cvv, pin, ...members } = request.body
+      const { cvv, offlinePin, pin, ...members } = request.body
       const simulation = {
         ...members,
         ...(pin !== undefined && { pin: new Pin(pin) }),
         ...(cvv !== undefined && { cvv: new Cvv2(cvv) }),
+        ...(offlinePin !== undefined && { offlinePin: new Pin(offlinePin) }),
       }
       const caller = { clientId: null, requestId: request.id }
       const canonical = toCanonicalRequest(request.body)

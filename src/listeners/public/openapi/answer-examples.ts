@@ -133,6 +133,17 @@ const reversal = {
   applied: 234,
   receivedAt: '2026-11-20T08:05:00.000000Z',
 }
+const virtualChip = {
+  publicToken,
+  panSequenceNumber: '00',
+  profile: 'visa-cvn18',
+  atc: 0,
+  offlineTryLimit: 3,
+  remainingOfflineTries: 3,
+  isApplicationBlocked: false,
+  isCardBlocked: false,
+  dataObjects: {},
+}
 const moved = (effect: string) => ({
   responseCode: '00',
   publicToken,
@@ -320,6 +331,20 @@ export const answerExamples: Readonly<Record<string, unknown>> = {
   simulateAdvice: moved('replace'),
   simulateClearing: moved('clearFinal'),
   simulateRefund: moved('refund'),
+  makeVirtualChip: virtualChip,
+  readVirtualChip: { ...virtualChip, atc: 2, remainingOfflineTries: 2 },
+  startChipTransaction: {
+    chip: { data: '9F2608E5C4A0B3D1F297869F2701809F360200019F3704A1B2C3D4' },
+    atc: 1,
+    decision: 'online',
+    offlinePin: 'right',
+    remainingOfflineTries: 3,
+  },
+  answerVirtualChip: {
+    answerVerified: true,
+    approved: true,
+    commands: [{ number: 7, result: 'done' }],
+  },
   simulateAuthorization: {
     approved: false,
     responseCode: '55',

@@ -6,6 +6,7 @@ import { apiVersion } from '../../http/request.ts'
 import type { StringFormat } from '../../http/server.ts'
 import * as paymentSimulator from '../routes/payment-simulator.ts'
 import * as simulator from '../routes/simulator.ts'
+import * as virtualChip from '../routes/virtual-chip.ts'
 import * as recorded from '../schemas/authorizations.ts'
 import * as cardData from '../schemas/card-data.ts'
 import * as cards from '../schemas/cards.ts'
@@ -47,6 +48,7 @@ export const publicDescription = (
     ...authorizations,
     ...recorded,
     ...simulator,
+    ...virtualChip,
     ...payments,
     PaymentSchema,
     PaymentWithMessagesSchema,

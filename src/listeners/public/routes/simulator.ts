@@ -3,12 +3,12 @@ import type { Requester } from '../../../domain/client.ts'
 import { Cvv2 } from '../../../domain/cvv2.ts'
 import { Pin } from '../../../domain/pin.ts'
 import {
-  type Authorization,
   entryModes,
   SimulatedAuthorizationSchema,
 } from '../../../operations/authorizations/authorization.ts'
 import type { Answer, RepeatableRequest } from '../../../operations/idempotency/idempotency.ts'
 import { markReplay, repeatable } from '../../http/repeatable.ts'
+import { onlyWith } from '../../http/request.ts'
 import {
   moneyRules,
   partialMember,
@@ -16,6 +16,7 @@ import {
   transactionMembers,
 } from '../../http/transaction-members.ts'
 import { closed, stringPatterns } from '../../http/validation.ts'
+import { chipMembers, simulatedChipMember } from '../../http/virtual-chip-members.ts'
 import { createRequester, type PublicApi } from '../api.ts'
 
 const secret = { 'x-secret': true } as const
@@ -31,21 +32,29 @@ export const SimulateSchema = Type.Object(
         description: 'Default: `chip` with a PIN, otherwise `ecommerce`.',
       }),
     ),
+    ...chipMembers,
     ...transactionMembers,
     ...partialMember,
   },
   closed,
 )
 
+/** The answer, and what happened in the virtual chip. */
+const AnsweredSimulationSchema = Type.Object({
+  ...SimulatedAuthorizationSchema.properties,
+  ...simulatedChipMember,
+})
+
 /** A simulated authorization request for the client's own card. */
 export type AskedSimulation = Static<typeof SimulateSchema>
 
 /** The same with its secrets as secret types. */
-interface Simulation extends Omit<AskedSimulation, 'pin' | 'cvv'> {
+interface Simulation extends Omit<AskedSimulation, 'pin' | 'cvv' | 'offlinePin'> {
   /** The payment that the request raises. */
   readonly increment?: { readonly paymentId: string | null }
   readonly pin?: Pin
   readonly cvv?: Cvv2
+  readonly offlinePin?: Pin
 }
 
 /** Acts as the card network, in a sandbox only. */
@@ -53,7 +62,7 @@ export type Simulate = (
   caller: Requester & { readonly onWaiting?: () => void },
   simulation: Simulation,
   request: RepeatableRequest | null,
-) => Promise<Answer<Authorization>>
+) => Promise<Answer<Static<typeof AnsweredSimulationSchema>>>
 
 export function simulatorRoute({ app, base }: PublicApi, simulate: Simulate): void {
   app.post(
@@ -63,26 +72,28 @@ export function simulatorRoute({ app, base }: PublicApi, simulate: Simulate): vo
         access: 'simulator.write',
         repeatable: true,
         bodyRequired: true,
-        bodyRules: moneyRules,
-        problems: ['card_not_found'],
+        bodyRules: [...moneyRules, onlyWith('offlinePin', 'chip')],
+        problems: ['card_not_found', 'virtual_chip_unusable'],
       },
       schema: {
         operationId: 'simulateAuthorization',
         summary: 'Simulate an authorization',
         description:
           'Sandbox only. Builds a real PIN block and authorizes as for a card network, so that a ' +
-          'PIN or CVV can be tried until it is blocked.',
+          'PIN or CVV can be tried until it is blocked. With `chip`, the virtual chip of the ' +
+          'card makes a real cryptogram, verifies the answer and carries out its commands.',
         tags: ['Simulator'],
         body: SimulateSchema,
-        response: { 200: SimulatedAuthorizationSchema },
+        response: { 200: AnsweredSimulationSchema },
       },
     },
     async (request, reply) => {
-      const { cvv, pin, ...members } = request.body
+      const { cvv, offlinePin, pin, ...members } = request.body
       const simulation = {
         ...members,
         ...(pin !== undefined && { pin: new Pin(pin) }),
         ...(cvv !== undefined && { cvv: new Cvv2(cvv) }),
+        ...(offlinePin !== undefined && { offlinePin: new Pin(offlinePin) }),
       }
       const canonical = toCanonicalRequest(request.body)
       const repeat = repeatable(request, { bearsSecret: true, body: canonical })

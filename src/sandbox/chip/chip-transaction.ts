@@ -1,0 +1,128 @@
+import { composeApplicationData } from '../../domain/chip-application-data.ts'
+import {
+  type ChipProfileName,
+  type ChipTags,
+  chipProfiles,
+  composeCryptogramData,
+} from '../../domain/chip-profile.ts'
+import { findCurrency } from '../../domain/currencies.ts'
+import type { Money } from '../../domain/money.ts'
+import type { VirtualChipState } from '../../storage/sandbox/virtual-chips.ts'
+import { summarizeResults } from './command-results.ts'
+
+/** The result of the PIN that the chip itself compared. */
+export type OfflinePinResult = 'right' | 'wrong' | 'blocked' | 'not_given'
+
+/** What happens at the terminal. */
+export interface TerminalTransaction {
+  readonly money: Money
+  readonly at: Date
+  readonly offlinePin: OfflinePinResult
+  /** 4 bytes. */
+  readonly unpredictableNumber: Uint8Array
+}
+
+/** The application identifiers of the schemes (tag 84); a proprietary one without a scheme. */
+const applicationIds: Readonly<Record<ChipProfileName, string>> = {
+  'visa-cvn10': 'A0000000031010',
+  'visa-cvn18': 'A0000000031010',
+  'visa-cvn22': 'A0000000031010',
+  'mastercard-16': 'A0000000041010',
+  'mastercard-20': 'A0000000041010',
+  cpa: 'F0000000010001',
+}
+
+/** What a terminal in Spain with an operator sends in each transaction. */
+const constants = [
+  // The chip verifies cardholders, and its terminal manages risks.
+  ['82', '1800'],
+  // A purchase.
+  ['9C', '00'],
+  // No cashback.
+  ['9F03', '000000000000'],
+  // ISO 3166-1: Spain.
+  ['9F1A', '0724'],
+  // Reads chips and stripes, and takes PINs online and offline.
+  ['9F33', 'E0F0C8'],
+  ['9F35', '22'],
+] as const
+
+/** Cardholder verification (tag 9F34; EMV Book 4, A4): the method, its condition and its result. */
+const verificationResults: Readonly<Record<OfflinePinResult, string>> = {
+  right: '410302',
+  wrong: '410301',
+  blocked: '410301',
+  not_given: '1F0000',
+}
+
+/** Byte 1 of the TVR: no offline authentication of data. */
+const dataNotAuthenticated = 0x80
+/** Byte 3 of the TVR. */
+const cardholderNotVerified = 0x80
+const pinTriesExceeded = 0x20
+
+/**
+ * Composes what a chip and its terminal send of a transaction, except the cryptogram.
+ * @param chip the state with the counter and the tries of this transaction.
+ */
+export function composeTransactionTags(
+  profile: ChipProfileName,
+  chip: VirtualChipState,
+  { at, money, offlinePin, unpredictableNumber }: TerminalTransaction,
+): ChipTags {
+  const atc = Buffer.alloc(2)
+  atc.writeUInt16BE(chip.atc)
+  const date = at.toISOString().slice(2, 10).replaceAll('-', '')
+  const hexadecimal = [
+    ...constants,
+    ['84', applicationIds[profile]],
+    ['9F02', String(money.amount).padStart(12, '0')],
+    ['5F2A', (findCurrency(money.currency)?.number ?? '').padStart(4, '0')],
+    ['5F34', chip.panSequenceNumber],
+    ['9A', date],
+    ['9F34', verificationResults[offlinePin]],
+  ] as const
+  return new Map<string, Uint8Array>([
+    ...hexadecimal.map(([tag, value]) => [tag, Buffer.from(value, 'hex')] as const),
+    ['95', composeVerificationResults(chip, offlinePin)],
+    ['9F10', composeOwnReport(profile, chip, offlinePin)],
+    ['9F36', atc],
+    ['9F37', unpredictableNumber],
+    ...(chip.commandResults.length > 0 ? ([['9F5B', chip.commandResults]] as const) : []),
+  ])
+}
+
+/** Composes the bytes of the cryptogram. */
+export function composeCryptogramOf(profile: ChipProfileName, tags: ChipTags): Buffer {
+  const bytes = composeCryptogramData(chipProfiles[profile], tags)
+  if (bytes === null) throw new Error('A virtual chip left out a tag.')
+  return bytes
+}
+
+/** Composes the terminal verification results (TVR). */
+function composeVerificationResults(
+  { remainingOfflineTries }: VirtualChipState,
+  offlinePin: OfflinePinResult,
+): Buffer {
+  const isVerified = offlinePin === 'right' || offlinePin === 'not_given'
+  const cardholder =
+    (isVerified ? 0 : cardholderNotVerified) | (remainingOfflineTries === 0 ? pinTriesExceeded : 0)
+  return Buffer.of(dataNotAuthenticated, 0, cardholder, 0, 0)
+}
+
+function composeOwnReport(
+  profile: ChipProfileName,
+  { commandResults, derivationKeyIndex, remainingOfflineTries }: VirtualChipState,
+  offlinePin: OfflinePinResult,
+): Buffer {
+  const { failed, processed } = summarizeResults(commandResults)
+  return composeApplicationData(chipProfiles[profile], {
+    derivationKeyIndex,
+    isOfflinePinPerformed: offlinePin === 'right' || offlinePin === 'wrong',
+    isOfflinePinFailed: offlinePin === 'wrong',
+    isOfflinePinBlocked: remainingOfflineTries === 0,
+    remainingOfflineTries,
+    processedCommands: Math.min(processed, 15),
+    hasFailedCommand: failed > 0,
+  })
+}

@@ -1,0 +1,191 @@
+import assert from 'node:assert/strict'
+import { before, beforeEach, test } from 'node:test'
+import { parseApplicationData } from '../../src/domain/chip-application-data.ts'
+import { parseChipData } from '../../src/domain/chip-data.ts'
+import { type ChipTags, chipProfileNames, chipProfiles } from '../../src/domain/chip-profile.ts'
+import { type IssuedCard, issueCard, otherDigits } from '../support/network.ts'
+import { type CallOptions, openTestService, sql, type TestService } from '../support/service.ts'
+
+const physical = { cardType: 'Physical' }
+
+let service: TestService
+let card: IssuedCard
+before(async () => {
+  service = await openTestService({ env: { RATE_LIMIT: 'off' } })
+})
+beforeEach(async () => {
+  await chooseProfile('visa-cvn18')
+  card = await issueCard(service, physical)
+})
+
+const chooseProfile = (profile: string) =>
+  sql(
+    service.database,
+    `update product set chip = jsonb_set(chip, '{profile}', to_jsonb($1::text))
+     where product_id = 1001`,
+    [profile],
+  )
+
+const chip = (method: string, path = '', body?: object, options: CallOptions = {}) =>
+  service.call(method, `/simulator/cards/${card.publicToken}/chip${path}`, {
+    ...(body && { body }),
+    ...options,
+  })
+
+const buy = async (body: object = {}) => {
+  const { json, status } = await chip('POST', '/transactions', body)
+  assert.equal(status, 200, JSON.stringify(json))
+  return json
+}
+
+const readTags = (data: string): ChipTags => {
+  const read = parseChipData(Buffer.from(data, 'hex'))
+  if ('fault' in read) throw new Error(read.fault)
+  return read.tags
+}
+
+const hex = (tags: ChipTags, tag: string): string =>
+  Buffer.from(tags.get(tag) ?? [])
+    .toString('hex')
+    .toUpperCase()
+
+for (const profile of chipProfileNames) {
+  test(`a virtual ${profile} chip counts transactions and tries, and says so`, async () => {
+    await chooseProfile(profile)
+    const made = await chip('POST')
+    assert.equal(made.status, 201)
+    assert.deepEqual(made.json, {
+      publicToken: card.publicToken,
+      panSequenceNumber: '00',
+      profile,
+      atc: 0,
+      offlineTryLimit: 3,
+      remainingOfflineTries: 3,
+      isApplicationBlocked: false,
+      isCardBlocked: false,
+      dataObjects: {},
+    })
+    const steps = [
+      [{}, 'not_given', 3],
+      [{ pin: otherDigits(card.pin) }, 'wrong', 2],
+      [{ pin: card.pin }, 'right', 3],
+      [{ pin: otherDigits(card.pin) }, 'wrong', 2],
+      [{ pin: otherDigits(card.pin) }, 'wrong', 1],
+      [{ pin: otherDigits(card.pin) }, 'wrong', 0],
+      [{ pin: card.pin }, 'blocked', 0],
+    ] as const
+    for (const [at, [body, offlinePin, remaining]] of steps.entries()) {
+      const transaction = await buy({ amount: 1234, currency: 'EUR', ...body })
+      assert.equal(transaction.offlinePin, offlinePin)
+      assert.equal(transaction.remainingOfflineTries, remaining)
+      assert.equal(transaction.decision, 'online')
+      const tags = readTags(transaction.chip.data)
+      assert.equal(hex(tags, '9F36'), (at + 1).toString(16).padStart(4, '0').toUpperCase())
+      assert.deepEqual(
+        [hex(tags, '9F02'), hex(tags, '5F2A'), hex(tags, '9F27'), hex(tags, '5F34')],
+        ['000000001234', '0978', '80', '00'],
+      )
+      const exceeded = remaining === 0 ? 0x20 : 0
+      const failed = offlinePin === 'wrong' || offlinePin === 'blocked' ? 0x80 : 0
+      assert.equal(tags.get('95')?.[2], exceeded | failed)
+      const report = parseApplicationData(
+        chipProfiles[profile],
+        tags.get('9F10') ?? Buffer.alloc(0),
+      )
+      assert.ok(report)
+      assert.equal(report.isOfflinePinFailed, offlinePin === 'wrong')
+      assert.equal(report.isOfflinePinBlocked, remaining === 0)
+      assert.equal(report.derivationKeyIndex, 1)
+    }
+  })
+}
+
+test('a chip that replaces another one has the next sequence number and a counter from 0', async () => {
+  await chip('POST', '', { offlineTryLimit: 5 })
+  await buy({ pin: otherDigits(card.pin) })
+  const { json } = await chip('GET')
+  assert.deepEqual([json.atc, json.offlineTryLimit, json.remainingOfflineTries], [1, 5, 4])
+  const { json: next } = await chip('POST')
+  assert.deepEqual([next.panSequenceNumber, next.atc, next.remainingOfflineTries], ['01', 0, 3])
+})
+
+test('a chip keeps its PIN when the card gets another one', async () => {
+  await chip('POST')
+  const pin = card.pin === '4927' ? '4928' : '4927'
+  const set = await service.call('POST', `/card-pin/${card.publicToken}/pin`, { body: { pin } })
+  assert.equal(set.status, 204)
+  assert.equal((await buy({ pin })).offlinePin, 'wrong')
+  assert.equal((await buy({ pin: card.pin })).offlinePin, 'right')
+})
+
+test('a chip whose PIN is stored as a check value compares it, too', async () => {
+  await sql(
+    service.database,
+    `update product set chip = (select chip from product where product_id = 1001)
+     where product_id = 1002`,
+  )
+  card = await issueCard(service, { ...physical, cardProduct: 1002 })
+  await chip('POST')
+  assert.equal((await buy({ pin: otherDigits(card.pin) })).offlinePin, 'wrong')
+  assert.equal((await buy({ pin: card.pin })).offlinePin, 'right')
+})
+
+test('transactions at the same time have counters of their own', async () => {
+  await chip('POST')
+  const made = await Promise.all(Array.from({ length: 5 }, () => buy()))
+  assert.deepEqual(made.map(({ atc }) => atc).sort(), [1, 2, 3, 4, 5])
+})
+
+test('an answer that the issuer did not make changes nothing in the chip', async () => {
+  await chip('POST')
+  const answers = [
+    undefined,
+    { data: '00' },
+    { data: '910811223344008000' },
+    { data: '91081122334400800000' },
+    { data: `91081122334400800000720F9F180400000001860484240000` },
+  ]
+  for (const data of answers) {
+    const { atc } = await buy()
+    const body = { approved: true, ...(data && { chip: data }) }
+    const { json, status } = await chip('POST', '/answers', body)
+    assert.equal(status, 200)
+    assert.deepEqual([json.answerVerified, json.approved], [false, false])
+    assert.ok(json.commands.every(({ result }: { result: string }) => result === 'not_carried_out'))
+    const { json: after } = await chip('GET')
+    assert.equal(after.atc, atc)
+    const again = await chip('POST', '/answers', body)
+    assert.deepEqual([again.status, again.json.code], [409, 'virtual_chip_unusable'])
+  }
+})
+
+test('only cards of one’s own that have a chip have a virtual one', async () => {
+  const missing = await chip('GET')
+  assert.deepEqual([missing.status, missing.json.code], [409, 'virtual_chip_unusable'])
+  for (const [method, path] of [
+    ['POST', ''],
+    ['GET', ''],
+    ['POST', '/transactions'],
+  ] as const) {
+    const body = method === 'POST' ? {} : undefined
+    const other = await chip(method, path, body, { as: 'otherClient' })
+    assert.deepEqual([other.status, other.json.code], [404, 'card_not_found'])
+  }
+  card = await issueCard(service)
+  const virtual = await chip('POST')
+  assert.deepEqual([virtual.status, virtual.json.code], [409, 'virtual_chip_unusable'])
+})
+
+test('a snapshot contains the virtual chip', async () => {
+  if (service.database.isCluster()) return
+  await chip('POST')
+  await buy({ pin: otherDigits(card.pin) })
+  const { json: before } = await chip('GET')
+  const snapshot = (method: string, path: string) =>
+    service.call(method, `//sandbox/snapshots/${path}`, { as: 'admin', listener: 'private' })
+  assert.equal((await snapshot('PUT', 'with-a-chip')).status, 200)
+  await buy({ pin: otherDigits(card.pin) })
+  await chip('POST')
+  assert.equal((await snapshot('POST', 'with-a-chip/restore')).status, 200)
+  assert.deepEqual((await chip('GET')).json, before)
+})

@@ -199,6 +199,19 @@ suite('keys that come into a PKCS#11 token', { skip: softHsm.leftOut }, () => {
     }
   })
 
+  const names = ['sensitive', 'extractable', 'modifiable', 'encrypt', 'decrypt', 'wrap'] as const
+  /** What the token allows a key to do, and that its value cannot be read. */
+  const flags = (label: string) =>
+    inSession((session) => {
+      const [object] = findObjects(session, [{ type: attribute.label, value: label }])
+      assert.ok(object)
+      const { cryptoki, handle } = session
+      const types = names.map((name) => ({ type: attribute[name] }))
+      assert.throws(() => cryptoki.C_GetAttributeValue(handle, object, [{ type: attribute.value }]))
+      const found = cryptoki.C_GetAttributeValue(handle, object, types)
+      return found.map(({ value }) => value[0])
+    })
+
   test('a key that came in cannot leave the token, and does nothing but its own', async () => {
     await bring('A', { family: 'zone-master', key: 'zmk-inside' })
     await bring('T', { ...zone, key: 'zone-inside', pinBlockFormats: ['ISO_FORMAT_0'] })
@@ -209,21 +222,22 @@ suite('keys that come into a PKCS#11 token', { skip: softHsm.leftOut }, () => {
     )
     const labels = rows.map(({ reference }) => /object=([^;]+)/.exec(reference)?.[1] ?? '').sort()
     assert.deepEqual(labels, ['pinfold-K1ABN-zone-master-32', 'pinfold-P0TBN-zone-16'])
-    const names = ['sensitive', 'extractable', 'modifiable', 'encrypt', 'decrypt', 'wrap'] as const
-    const flags = (label: string) =>
-      inSession((session) => {
-        const [object] = findObjects(session, [{ type: attribute.label, value: label }])
-        assert.ok(object)
-        const { cryptoki, handle } = session
-        const types = names.map((name) => ({ type: attribute[name] }))
-        assert.throws(() =>
-          cryptoki.C_GetAttributeValue(handle, object, [{ type: attribute.value }]),
-        )
-        const found = cryptoki.C_GetAttributeValue(handle, object, types)
-        return found.map(({ value }) => value[0])
-      })
     assert.deepEqual(flags('pinfold-K1ABN-zone-master-32'), [1, 0, 0, 1, 0, 0])
     assert.deepEqual(flags('pinfold-P0TBN-zone-16'), [1, 0, 0, 1, 1, 0])
+  })
+
+  test('a master key of chips comes as a key block, and can only encipher', async () => {
+    const { value: zmk } = await bring('A', { family: 'zone-master', key: 'zmk-chips' })
+    const value = setOddParity(randomBytes(16))
+    const use = { keyUsage: 'E0', algorithm: 'T', modeOfUse: 'N' }
+    const kept = await importBlock('zmk-chips', wrapKeyBlock(zmk, composeHeader(use, 'E'), value), {
+      family: 'installation',
+      key: 'chip-ac',
+      clientId: undefined,
+      keyCheckValue: computeKeyCheckValue('T', value),
+    })
+    assert.deepEqual([kept.status, kept.json.version], [201, 2], kept.text)
+    assert.deepEqual(flags('pinfold-E0TXN-chip-ac-16'), [1, 0, 0, 1, 0, 0])
   })
 
   test('a component lies sealed until the others have come', async () => {

@@ -64,6 +64,10 @@ export const outcomesByEvent: Readonly<Record<EventType, Outcome>> = {
   'payment.changed': 'done',
   'payment.forced': 'done',
   'payment.expired': 'done',
+  'chip.command_queued': 'done',
+  'chip.command_sent': 'done',
+  'chip.command_done': 'done',
+  'chip.command_failed': 'failed',
 }
 
 /**

@@ -23,6 +23,10 @@ export const eventTypes = [
   'payment.changed',
   'payment.forced',
   'payment.expired',
+  'chip.command_queued',
+  'chip.command_sent',
+  'chip.command_done',
+  'chip.command_failed',
 ] as const
 
 export type EventType = (typeof eventTypes)[number]

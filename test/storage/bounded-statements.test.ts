@@ -52,6 +52,7 @@ import { recordDisclosure } from '../../src/storage/cards/disclosures.ts'
 import { deleteRetiredFingerprints } from '../../src/storage/cards/keys-of-cards.ts'
 import { expireLimits } from '../../src/storage/cards/limits.ts'
 import { findTries } from '../../src/storage/cards/tries.ts'
+import { recordChipNews } from '../../src/storage/chips/commands.ts'
 import { expireAssertions } from '../../src/storage/clients/assertions.ts'
 import { listCalledAnswers } from '../../src/storage/decisions/calls.ts'
 import {
@@ -246,7 +247,17 @@ const creation = {
   panFingerprints: [{ fingerprint: keyHash, keyVersion: 1 }],
   productVersion,
 }
-const newPin = { pinBlock: null, pvv: '1234', pinKey: 'pvk/1', envelope: null }
+const chipNews = {
+  publicToken: token,
+  panSequenceNumber: '00',
+  atc: 101,
+  sent: [1001],
+  done: [1002],
+  failed: [],
+  remainingOfflineTries: 3,
+}
+const chipPin = { pinBlock: Buffer.alloc(16), pinKey: 'pin-storage/1' }
+const newPin = { pinBlock: null, pvv: '1234', pinKey: 'pvk/1', chipPin: null, envelope: null }
 const unblocks = { limitName: 'unblock-pin', purpose: 'unblocks', uses: 10, windowSeconds: 86_400 }
 const origin = {
   entryMode: 'chip',
@@ -455,6 +466,8 @@ const calls: readonly ((database: Database, limit: number) => Promise<unknown>)[
   // What changes a single card.
   (database) => updateCardStatus(database, act, { from: '00', to: '62' }),
   (database) => updatePin(database, act, today, newPin),
+  (database) => updatePin(database, act, today, { ...newPin, chipPin }),
+  (database) => recordChipNews(database, chipNews),
   (database) => restoreTries(database, act, { kind: 'pin', limit: null, today }),
   (database) => restoreTries(database, act, { kind: 'pin', limit: unblocks, today }),
   (database) => spendAllTries(database, act, 'cvv', today),

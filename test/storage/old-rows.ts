@@ -51,6 +51,8 @@ const switches = {
     notDue: `now() + interval '90 days'`,
   },
   decision_signing_key: ages('signs_until'),
+  chip: ages('offline_tries_at'),
+  chip_command: { column: 'state', due: `'pending'`, notDue: `'done'` },
   wrong_expiry: { column: 'forget_on_day', due: '10', notDue: '100000' },
 } as const
 
@@ -151,6 +153,12 @@ const fills = (to: Due): string[] => [
    select sha256(n::text::bytea), ${token}, ${switches.pan_fingerprint[to]} from ${numbers}`,
   `insert into card_limit (public_token, limit_name, last_uses, newest_uses, forget_on_day)
    select ${token}, 'reveal', '{1}', 1, ${switches.card_limit[to]} from ${numbers}`,
+  `insert into chip (public_token, pan_sequence_number, highest_atc, seen_atcs, key_version,
+     offline_tries_at)
+   select ${token}, '00', 100, 1, 1, ${switches.chip[to]} from ${numbers}`,
+  `insert into chip_command (public_token, command_number, command, state)
+   select ${token}, number, 'unblock_pin', ${switches.chip_command[to]}
+   from ${numbers} cross join generate_series(1001, 1002) as number`,
   `insert into wrong_expiry (public_token, client_id, given_at, forget_on_day)
    select ${token}, 'network', '{1}', ${switches.wrong_expiry[to]} from ${numbers}`,
   `insert into network_transaction (network_id, transaction_hash, message_class, trace, transmitted_at,

@@ -5,6 +5,9 @@
 -- sealed comes in an envelope, which a card accepts once: p_jti_hash names it, and is null for a
 -- PIN without one. Lock order: card, key. The call does everything or nothing.
 --
+-- p_chip_pin_block is null unless the card has a chip. A command that changes the PIN in the chip is
+-- then queued with it.
+--
 -- Returns whether it was done. It is not done if the card belongs to another client, is closed or
 -- expired, or accepted the envelope before, or if the key was not free.
 --
@@ -16,6 +19,8 @@ create or replace function set_pin(
   p_pin_block bytea,
   p_pvv text,
   p_pin_key text,
+  p_chip_pin_block bytea,
+  p_chip_pin_key text,
   p_jti_hash bytea,
   p_envelope_expires_at timestamptz,
   p_event_type text,
@@ -67,6 +72,12 @@ begin
     p_public_token, v_card.last_sequence + 1, p_client_id, p_event_type, p_request_id, p_details,
     p_note, p_operator_id
   );
+  if p_chip_pin_block is not null then
+    perform queue_chip_command(
+      p_public_token, p_client_id, 'change_pin', p_chip_pin_block, p_chip_pin_key, null,
+      p_request_id, p_operator_id
+    );
+  end if;
   return true;
 end
 $function$;

@@ -5,6 +5,8 @@
 -- no limit. Lock order: card, key, limit, counter. So a request that waits for a client's key holds
 -- no counter. The call does everything or nothing.
 --
+-- If the PIN of a card with a chip is unblocked, a command that unblocks it in the chip is queued.
+--
 -- Returns whether it was done. It is not done if the card belongs to another client, is closed or
 -- expired, the limit has no use left, or the key was not free.
 --
@@ -62,6 +64,16 @@ begin
     p_public_token, v_card.last_sequence + 1, p_client_id, p_event_type, p_request_id, p_details,
     p_note, p_operator_id
   );
+  if p_kind = 'pin' and v_card.card_type = 'Physical' and exists (
+    select
+    from product
+    where product_id = v_card.product_id and chip is not null
+  )
+  then
+    perform queue_chip_command(
+      p_public_token, p_client_id, 'unblock_pin', null, null, null, p_request_id, p_operator_id
+    );
+  end if;
   return true;
 end
 $function$;

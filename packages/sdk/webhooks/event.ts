@@ -159,6 +159,18 @@ interface Authorization {
   }
 }
 
+interface ChipCommand {
+  /** The `sequence` of the event that reports the queueing. */
+  readonly commandNumber: number
+  readonly command:
+    | 'change_pin'
+    | 'unblock_pin'
+    | 'block_application'
+    | 'unblock_application'
+    | 'block_card'
+    | 'put_data'
+}
+
 interface PaymentChange {
   readonly paymentId: string
   readonly messageId: string
@@ -250,6 +262,11 @@ interface EventDetails {
   /** Money moved without an authorization. */
   readonly 'payment.forced': PaymentChange
   readonly 'payment.expired': PaymentChange
+  /** A command waits for the next online transaction of the chip. */
+  readonly 'chip.command_queued': ChipCommand
+  readonly 'chip.command_sent': ChipCommand
+  readonly 'chip.command_done': ChipCommand
+  readonly 'chip.command_failed': ChipCommand
 }
 
 /** A recorded act on a card, as sent to webhooks. */

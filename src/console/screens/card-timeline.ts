@@ -46,6 +46,10 @@ const actNames: Readonly<Record<string, string>> = {
   'payment.changed': 'Payment changed',
   'payment.forced': 'Payment forced',
   'payment.expired': 'Hold expired',
+  'chip.command_queued': 'Command to the chip queued',
+  'chip.command_sent': 'Command sent to the chip',
+  'chip.command_done': 'Command carried out by the chip',
+  'chip.command_failed': 'Command failed in the chip',
 }
 
 export const actName = (type: string): string => actNames[type] ?? type

@@ -1,5 +1,5 @@
 import type { Expiry } from '../../domain/calendar.ts'
-import type { CardReference, KeyReference, PinRules, StoredPin } from './card.ts'
+import type { CardReference, KeyReference, PinRules, SealedPin, StoredPin } from './card.ts'
 import type { DeviceKeyName, keyCatalogue } from './catalogue.ts'
 
 /** The card data to disclose to a device, and the time. */
@@ -43,7 +43,12 @@ export interface DeviceKeyClaims {
 
 /** The PIN in a device's envelope, or a refusal. The reason of a refusal is never stated. */
 type ImportedEncryptedPin =
-  | { readonly pin: StoredPin; readonly envelope: PinEnvelope; readonly refusal: null }
+  | {
+      readonly pin: StoredPin
+      readonly chipPin: SealedPin | null
+      readonly envelope: PinEnvelope
+      readonly refusal: null
+    }
   | {
       readonly pin: null
       readonly refusal: 'invalid_encrypted_pin' | 'weak_pin'

@@ -34,10 +34,15 @@ export type StoredPin =
   | { readonly pinBlock: Uint8Array; readonly pvv: null; readonly pinKey: KeyReference }
   | { readonly pinBlock: null; readonly pvv: string; readonly pinKey: KeyReference }
 
+/** A stored PIN that can be revealed. */
+export type SealedPin = Extract<StoredPin, { pvv: null }>
+
 /** The PIN rules of a product and a card. */
 export interface PinRules {
   readonly pinLength: number
   readonly pinRevealable: boolean
+  /** Whether a chip holds the PIN, too: it is then also sealed until the chip has changed it. */
+  readonly hasChip?: boolean
   readonly refuseWeakPins: boolean
   /** The product's PVV key. Used if the PIN is not revealable. */
   readonly pvk: string

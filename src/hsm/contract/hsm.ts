@@ -10,6 +10,7 @@ import type {
   KeyReference,
   PanFingerprint,
   PinRules,
+  SealedPin,
   StoredPin,
 } from './card.ts'
 import type { CardDataHsm } from './card-data.ts'
@@ -18,9 +19,12 @@ import type { ChipHsm, VirtualChipHsm } from './chip.ts'
 import type { WrappedKey } from './stored-keys.ts'
 import type { StripeHsm } from './stripe.ts'
 
-/** An imported PIN, or a refusal with its reason as a sentence. */
+/**
+ * An imported PIN, sealed for the chip if the card has one; or a refusal with its reason as a
+ * sentence.
+ */
 type ImportedPin =
-  | { readonly pin: StoredPin; readonly weakness: null }
+  | { readonly pin: StoredPin; readonly chipPin: SealedPin | null; readonly weakness: null }
   | { readonly pin: null; readonly weakness: string }
 
 /** The fingerprints that identify a repeated request. */

@@ -38,11 +38,12 @@ export const encryptedPinVerbs = (
     if (!envelope || !isFor(envelope, card, rules, at)) {
       return { pin: null, refusal: 'invalid_encrypted_pin' }
     }
-    const { pin } = await importPin(card, rules, envelope.pin)
-    if (!pin) return { pin: null, refusal: 'weak_pin' }
+    const imported = await importPin(card, rules, envelope.pin)
+    if (!imported.pin) return { pin: null, refusal: 'weak_pin' }
+    const { chipPin, pin } = imported
     const jtiHash = createHash('sha256').update(envelope.jti).digest()
     const expiresAt = new Date((Math.ceil(envelope.iat) + pastSeconds + 1) * 1000)
-    return { pin, envelope: { jtiHash, expiresAt }, refusal: null }
+    return { pin, chipPin, envelope: { jtiHash, expiresAt }, refusal: null }
   },
 })
 

@@ -3,7 +3,7 @@ import { generatePvv } from '../../crypto/pvv.ts'
 import { CryptoRefusal } from '../../crypto/refusal.ts'
 import type { Pan } from '../../domain/pan.ts'
 import { Pin, weakPinReason } from '../../domain/pin.ts'
-import type { PinRules, StoredPin } from '../contract/card.ts'
+import type { PinRules, SealedPin, StoredPin } from '../contract/card.ts'
 import type { Hsm, PinBlockFormat } from '../contract/hsm.ts'
 import type { BlockKey } from '../keys/key-engine.ts'
 import { type KeyRing, referencedKey } from '../keys/key-ring.ts'
@@ -25,7 +25,10 @@ export const pinVerbs = (
   async importPin(card, rules, pin) {
     const weakness = rules.refuseWeakPins ? weakPinReason(pin, rules) : null
     if (weakness !== null) return { pin: null, weakness }
-    return { pin: await storablePin(ring, await openPan(ring, card), pin, rules), weakness: null }
+    const pan = await openPan(ring, card)
+    const stored = await storablePin(ring, pan, pin, rules)
+    const chipPin = rules.hasChip ? await sealForChip(ring, pan, pin, stored) : null
+    return { pin: stored, chipPin, weakness: null }
   },
   async revealPin(card, pin) {
     if (pin.pinBlock === null) throw new Error('A PVV does not reveal its PIN.')
@@ -47,12 +50,17 @@ async function storablePin(ring: KeyRing, pan: Pan, pin: Pin, rules: PinRules): 
   return encipherStoredPin(ring, pan, pin.reveal())
 }
 
-/** Enciphers a PIN in the stored form that can be revealed. */
-export async function encipherStoredPin(
+/** A PVV does not reveal the PIN, so the chip needs a block of its own. */
+const sealForChip = async (
   ring: KeyRing,
   pan: Pan,
-  pin: string,
-): Promise<Extract<StoredPin, { pvv: null }>> {
+  pin: Pin,
+  stored: StoredPin,
+): Promise<SealedPin> =>
+  stored.pinBlock === null ? encipherStoredPin(ring, pan, pin.reveal()) : stored
+
+/** Enciphers a PIN in the stored form that can be revealed. */
+export async function encipherStoredPin(ring: KeyRing, pan: Pan, pin: string): Promise<SealedPin> {
   const { key, reference } = await ring.active('pin-storage')
   const pinBlock = await encipherPinBlock(storageFormat, key, pin, { pan: pan.reveal() })
   return { pinBlock, pvv: null, pinKey: reference }

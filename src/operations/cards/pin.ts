@@ -27,7 +27,8 @@ interface PinChange {
 }
 
 /**
- * Sets a card's PIN. The tries do not change.
+ * Sets a card's PIN. The tries do not change. If the card has a chip, a command that changes the
+ * PIN in the chip is queued.
  * @throws `Problem` `card_not_found`, `card_closed`, `validation_failed` if the product requires
  *   another length, `weak_pin`; `invalid_encrypted_pin`, whatever is wrong with an envelope.
  */
@@ -71,7 +72,7 @@ async function importPin(
     throw validationFailed({ pointer, detail: `must have ${card.pinLength} digits` })
   }
   const imported = await hsm.importPin(card, rules, pin)
-  if (imported.pin) return { ...imported.pin, envelope: null }
+  if (imported.pin) return { ...imported.pin, chipPin: imported.chipPin, envelope: null }
   const detail = imported.weakness
   throw new Problem('weak_pin', { detail, errors: [{ pointer, detail }] })
 }
@@ -87,7 +88,7 @@ async function importEncryptedPin(
   const imported = await hsm.importEncryptedPin(card, rules, encryptedPin, new Date())
   if (imported.refusal === 'weak_pin') throw new Problem('weak_pin')
   if (imported.refusal !== null) throw new Problem('invalid_encrypted_pin')
-  return { ...imported.pin, envelope: imported.envelope }
+  return { ...imported.pin, chipPin: imported.chipPin, envelope: imported.envelope }
 }
 
 /** A PIN, and the audit log entry of its disclosure. */

@@ -84,7 +84,8 @@ interface Unblocking {
 
 /**
  * Unblocks a card's PIN or CVV: restores all tries, whether or not they were used up. The event is
- * recorded even without a change, because the act must be audited.
+ * recorded even without a change, because the act must be audited. If the card has a chip, a
+ * command that unblocks the PIN in the chip is queued.
  * @throws `Problem` `card_not_found`, `rate_limited`, `card_closed`.
  */
 export const unblock = (

@@ -80,7 +80,7 @@ select card.public_token as "publicToken", card.product_id as "productId",
   card.encrypted_pan as "encryptedPan", card.pin_block as "pinBlock", card.pvv as "pvv",
   card.pin_key as "pinKey", card.cvk as "cvk", product.pin_length as "pinLength",
   product.pin_revealable as "pinRevealable", product.refuse_weak_pins as "refuseWeakPins",
-  product.pvk as "pvk"
+  product.pvk as "pvk", card.card_type = 'Physical' and product.chip is not null as "hasChip"
 from (
   select *
   from card
@@ -109,7 +109,7 @@ cross join lateral (
     card.encrypted_pan as "encryptedPan", card.pin_block as "pinBlock", card.pvv as "pvv",
     card.pin_key as "pinKey", card.cvk as "cvk", product.pin_length as "pinLength",
     product.pin_revealable as "pinRevealable", product.refuse_weak_pins as "refuseWeakPins",
-    product.pvk as "pvk"
+    product.pvk as "pvk", card.card_type = 'Physical' and product.chip is not null as "hasChip"
   from (
     select *
     from card

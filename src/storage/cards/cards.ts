@@ -61,6 +61,8 @@ export interface CardWithProduct extends CardRow {
   readonly pinRevealable: boolean
   readonly refuseWeakPins: boolean
   readonly pvk: string
+  /** Whether it is a physical card of a product with chips. */
+  readonly hasChip: boolean
 }
 
 const selectWithProduct = shared.declareRead<CardOfClient, CardWithProduct>(

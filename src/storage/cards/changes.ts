@@ -48,13 +48,23 @@ interface PinEnvelope {
   readonly expiresAt: Date
 }
 
+/** A PIN for the chip of its card, which the HSM can reveal. */
+interface ChipPin {
+  readonly pinBlock: Uint8Array
+  readonly pinKey: string
+}
+
 /** A card's new PIN, and its envelope, which the card accepts once. */
 export interface NewPin extends PinColumns {
+  /** What the chip of the card is told; null without a chip. */
+  readonly chipPin: ChipPin | null
   readonly envelope: PinEnvelope | null
 }
 
 interface PinChange extends CardActValues, PinColumns {
   readonly today: string
+  readonly chipPinBlock: Uint8Array | null
+  readonly chipPinKey: string | null
   readonly jtiHash: Uint8Array | null
   readonly envelopeExpiresAt: Date | null
 }
@@ -69,7 +79,7 @@ export const updatePin = async (
   database: Database,
   act: CardAct,
   today: string,
-  { envelope, pinBlock, pinKey, pvv }: NewPin,
+  { chipPin, envelope, pinBlock, pinKey, pvv }: NewPin,
 ): Promise<boolean> =>
   isDone(
     await setPin(database, act.event.publicToken, {
@@ -78,6 +88,8 @@ export const updatePin = async (
       pinBlock,
       pvv,
       pinKey,
+      chipPinBlock: chipPin?.pinBlock ?? null,
+      chipPinKey: chipPin?.pinKey ?? null,
       jtiHash: envelope?.jtiHash ?? null,
       envelopeExpiresAt: envelope?.expiresAt ?? null,
     }),

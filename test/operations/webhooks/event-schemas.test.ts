@@ -9,6 +9,8 @@ import { eventTypes } from '../../../src/domain/event-type.ts'
 import { bodyExamples } from '../../../src/listeners/public/openapi/examples.ts'
 import { messageSchemas, PingMessageSchema } from '../../../src/listeners/public/schemas/events.ts'
 import { expireHolds } from '../../../src/operations/payments/expiry.ts'
+import { recordChipNews } from '../../../src/storage/chips/commands.ts'
+import { chippedCard, listCommandNumbers } from '../../support/chips.ts'
 import { after, approve, hang } from '../../support/decision-endpoint.ts'
 import { openPostgres } from '../../support/postgres.ts'
 import { openServerDatabase, strongPins } from '../../support/service.ts'
@@ -54,6 +56,20 @@ async function act(service: DeliveryService): Promise<void> {
     assert.ok(answer.status < 300, `${url}: ${answer.text}`)
   }
   await movePayments(service)
+  await commandChip(service)
+}
+
+/** Queues two commands to a chip, of which one is done and one fails. */
+async function commandChip(service: DeliveryService): Promise<void> {
+  const card = await chippedCard(service)
+  const { publicToken } = card
+  const [pin] = strongPins(card)
+  await service.call('POST', `/card-pin/${publicToken}/pin`, { body: { pin } })
+  await service.call('POST', `/card-pin/${publicToken}/pin/unblock`)
+  const [change = 0, unblock = 0] = await listCommandNumbers(service, publicToken)
+  const news = { publicToken, panSequenceNumber: '00', atc: 1, remainingOfflineTries: null }
+  await recordChipNews(service.database, { ...news, sent: [change, unblock], done: [], failed: [] })
+  await recordChipNews(service.database, { ...news, sent: [], done: [unblock], failed: [change] })
 }
 
 /** Sends messages of a network about payments, and expires a hold. */

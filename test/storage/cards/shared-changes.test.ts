@@ -19,7 +19,8 @@ const clientId = 'client-1'
 const today = '2026-06-01'
 const hashOf = (text: string): Buffer => createHash('sha256').update(text).digest()
 const limit = { limitName: 'unblock-pin', purpose: 'unblocks', uses: 1, windowSeconds: 86_400 }
-const newPin = { pinBlock: null, pvv: '9999', pinKey: 'pvk/2', envelope: null }
+const newPin = { pinBlock: null, pvv: '9999', pinKey: 'pvk/2', chipPin: null, envelope: null }
+const chipPin = { pinBlock: Buffer.from('chip PIN'), pinKey: 'pin-storage/1' }
 const envelope = { jtiHash: hashOf('envelope'), expiresAt: new Date('2030-01-01') }
 
 /** Every change of a card that may share a statement with that of another. */
@@ -28,6 +29,8 @@ const acts: Readonly<Record<string, (database: Database, act: CardAct) => Promis
   'a PIN': (database, act) => changes.updatePin(database, act, today, newPin),
   'a PIN of an envelope': (database, act) =>
     changes.updatePin(database, act, today, { ...newPin, envelope }),
+  'a PIN for a chip, too': (database, act) =>
+    changes.updatePin(database, act, today, { ...newPin, chipPin }),
   unblocking: (database, act) =>
     changes.restoreTries(database, act, { kind: 'pin', limit: null, today }),
   'unblocking within a limit': (database, act) =>
@@ -67,6 +70,16 @@ const cards: Readonly<Record<string, string>> = {
   'none at all': `with counters as (delete from try_counter where public_token = $1),
       events as (delete from event where public_token = $1)
     delete from card where public_token = $1`,
+  'one with a chip': `update card set card_type = 'Physical' where public_token = $1`,
+  'one whose chip waits for commands': `with chipped as (
+      update card set card_type = 'Physical', last_sequence = 3 where public_token = $1
+      returning public_token
+    )
+    insert into chip_command (public_token, command_number, command, pin_block, pin_key)
+    select public_token, command_number, command, pin_block, pin_key
+    from chipped, (values (1, 'unblock_pin', null, null), (2, 'put_data', null, null),
+      (3, 'change_pin', '\\x00'::bytea, 'pin-storage/1')
+    ) as waiting (command_number, command, pin_block, pin_key)`,
   'another open one': 'select $1::text',
 }
 
@@ -142,6 +155,11 @@ const stateOf = async (database: Database, publicToken: PublicToken) => {
       `select sequence, client_id, type, request_id, details, encode(note, 'hex') as note from event
        where public_token = $1 order by sequence`,
     ),
+    chipCommands: await rows(
+      `select command_number, command, state, encode(pin_block, 'hex') as pin, pin_key,
+         ended_at is null as is_waiting
+       from chip_command where public_token = $1 order by command_number`,
+    ),
     limits: await rows(
       `select limit_name, newest_uses, cardinality(last_uses) as instants from card_limit
        where public_token = $1`,
@@ -190,8 +208,8 @@ async function addProduct(database: Database): Promise<void> {
        values ('client-1', 'Client', 'client', '{}') returning client_id
      ), product as (
        insert into product (product_id, product_name, scheme_name, bin, currency_code, card_types,
-         validity_months, pin_length, pin_revealable, pin_try_limit, cvv_try_limit)
-       values (1, 'Product', 'Visa', '400000', 'EUR', array['Virtual'], 48, 4, false, 3, 3)
+         validity_months, pin_length, pin_revealable, pin_try_limit, cvv_try_limit, chip)
+       values (1, 'Product', 'Visa', '400000', 'EUR', array['Virtual'], 48, 4, false, 3, 3, '{}')
        returning product_id
      )
      insert into client_product (client_id, product_id, product_version)

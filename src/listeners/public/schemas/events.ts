@@ -1,5 +1,6 @@
 import Type, { type Static, type TProperties } from 'typebox'
 import { cardStatusCodes } from '../../../domain/card-status.ts'
+import { chipCommands } from '../../../domain/chip-command.ts'
 import { askErrors, deciders, verdicts } from '../../../domain/decision.ts'
 import { type EventType, eventTypes } from '../../../domain/event-type.ts'
 import { laterMessages } from '../../../domain/payment.ts'
@@ -78,6 +79,13 @@ const paymentChange = {
   effect: effectMember,
   amount: Type.Integer({ description: 'What the message changed.', examples: [1234] }),
   ...paymentSums,
+}
+const chipCommand = {
+  commandNumber: Type.Integer({
+    description: 'The `sequence` of the event that reports the queueing.',
+    examples: [7],
+  }),
+  command: Type.Enum([...chipCommands], { examples: ['unblock_pin'] }),
 }
 const revealed = {
   clientId: Type.String({
@@ -188,6 +196,10 @@ export const messageSchemas = {
   'payment.changed': messageSchema('payment.changed', paymentChange),
   'payment.forced': messageSchema('payment.forced', paymentChange),
   'payment.expired': messageSchema('payment.expired', paymentChange),
+  'chip.command_queued': messageSchema('chip.command_queued', chipCommand),
+  'chip.command_sent': messageSchema('chip.command_sent', chipCommand),
+  'chip.command_done': messageSchema('chip.command_done', chipCommand),
+  'chip.command_failed': messageSchema('chip.command_failed', chipCommand),
 } as const satisfies Record<EventType, object>
 
 /** The body of a ping, which is not an event of a card. */

@@ -18,6 +18,7 @@ const contract = {
     'pin_not_revealable',
     'key_in_use',
     'snapshot_unusable',
+    'virtual_chip_unusable',
     'audit_log_continues',
     'approval_over',
     'approval_stale',

@@ -179,6 +179,8 @@ test('a body that says nothing needed may be left out, others may not', () => {
       'rotateWebhookSecret',
       'pingWebhook',
       'resendDelivery',
+      'makeVirtualChip',
+      'startChipTransaction',
     ],
   )
 })

@@ -78,6 +78,7 @@ do $grants$
 declare
   -- Parts of other functions. Only functions call them, and so only the owner.
   v_parts constant text[] := array[
+    'add_seen_atc',
     'apply_controls',
     'choose_payment_effect',
     'compute_increment',
@@ -94,12 +95,14 @@ declare
     'is_changeable',
     'is_claim_taken',
     'is_decision_reversed',
+    'is_idempotency_key_known',
     'is_off_list',
     'is_payment_opened_since',
     'is_payment_over_since',
     'is_transaction_reversed',
     'list_snapshot_tables',
     'lock_card',
+    'lock_chip',
     'move_payment_spending',
     'move_spending',
     'next_decision_sequence',
@@ -112,7 +115,8 @@ declare
     'reserve_spending',
     'settle_try',
     'store_claimed_answer',
-    'undo_act'
+    'undo_act',
+    'use_chip'
   ];
   v_function record;
 begin

@@ -159,6 +159,7 @@ export const arrows = {
     'domain',
   ],
   'storage/chips': [
+    'storage/authorizations',
     'storage/cards',
     'storage/engine',
     'storage/events',

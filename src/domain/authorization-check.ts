@@ -48,6 +48,8 @@ export interface AuthorizationCheck {
   readonly responseCode?: string
   /** The status of the card. */
   readonly cardStatusCode?: string
+  /** The transaction counter of the chip. */
+  readonly atc?: number
   /** What a chip or a stripe had to report. */
   readonly findings?: ChipFinding[]
   /** For a PIN or CVV2: the remaining tries, and the number of the try that it spent. */

@@ -39,6 +39,17 @@ export function authorizingObserver(registry: Registry, log: Logger): Authorizat
     help: 'Cards with more than 10 wrong expiries from one network within a day.',
     registers,
   })
+  const wrongCryptograms = new Counter({
+    name: 'pinfold_wrong_cryptograms_total',
+    help: 'Authorizations with a wrong cryptogram, by how the card was presented.',
+    labelNames: ['entry_mode'],
+    registers,
+  })
+  const cryptogramGuessing = new Counter({
+    name: 'pinfold_cryptogram_guessing_total',
+    help: 'Cards with more than 10 wrong cryptograms from one network within a day.',
+    registers,
+  })
   const decisions = new Counter({
     name: 'pinfold_decisions_total',
     help: 'Authorizations that clients, or what stood in for them, decided.',
@@ -65,6 +76,12 @@ export function authorizingObserver(registry: Registry, log: Logger): Authorizat
       if (!isGuessing) return
       guessing.inc()
       log.warn({ networkId, publicToken }, 'a network guesses at the expiry of a card')
+    },
+    cryptogramWrong({ entryMode, isGuessing, networkId, publicToken }) {
+      wrongCryptograms.inc({ entry_mode: entryMode })
+      if (!isGuessing) return
+      cryptogramGuessing.inc()
+      log.warn({ networkId, publicToken }, 'a network guesses at the cryptogram of a card')
     },
     decided(decidedBy, error) {
       decisions.inc({ decided_by: decidedBy, error: error ?? 'none' })

@@ -53,6 +53,7 @@ import { deleteRetiredFingerprints } from '../../src/storage/cards/keys-of-cards
 import { expireLimits } from '../../src/storage/cards/limits.ts'
 import { findTries } from '../../src/storage/cards/tries.ts'
 import { recordChipNews } from '../../src/storage/chips/commands.ts'
+import { findChip } from '../../src/storage/chips/find-chip.ts'
 import { expireAssertions } from '../../src/storage/clients/assertions.ts'
 import { listCalledAnswers } from '../../src/storage/decisions/calls.ts'
 import {
@@ -353,7 +354,20 @@ const original = { messageClass: '1', trace: '007900', transmittedAt: '112217000
 
 const originalClaim = { ...claim, original: { ...original, transactionHashes: [fingerprint] } }
 
-const begin = (database: Database, card: NamedCard, claimed: typeof claim | null) =>
+const chipUse = JSON.stringify({
+  panSequenceNumber: '00',
+  atc: 7,
+  keyVersion: 1,
+  atcWindow: 16,
+  remainingOfflineTries: 3,
+})
+
+const begin = (
+  database: Database,
+  card: NamedCard,
+  claimed: typeof claim | null,
+  chip: string | null = null,
+) =>
   beginAuthorization(
     database,
     {
@@ -364,6 +378,7 @@ const begin = (database: Database, card: NamedCard, claimed: typeof claim | null
       currentMonth: '2020-01',
       expiryMonth: null,
       zoneKey: null,
+      chip,
     },
     claimed,
     // Nothing is answered here.
@@ -491,6 +506,11 @@ const calls: readonly ((database: Database, limit: number) => Promise<unknown>)[
       (card) => (database: Database) => begin(database, card, claimed),
     ),
   ),
+  ...[null, originalClaim].flatMap((claimed) =>
+    [{ publicToken: token }, { panFingerprints: [fingerprint] }].map(
+      (card) => (database: Database) => begin(database, card, claimed, chipUse),
+    ),
+  ),
   ...(['match', 'mismatch', 'unresolved'] as const).flatMap((comparison) =>
     [null, { clientId, keyHash, claimId, answer, remaining: 2 }].map(
       (keyed) => (database: Database) =>
@@ -506,10 +526,14 @@ const calls: readonly ((database: Database, limit: number) => Promise<unknown>)[
       origin,
     ).catch(() => null),
   ...[null, claim, originalClaim].flatMap((claimed) =>
-    [null, { mistakes: 10, windowSeconds: 86_400 }].map(
-      (expiry) => (database: Database) =>
-        answerAuthorization(database, decided, claimed, expiry).catch(() => null),
+    [null, { kind: 'expiry', mistakes: 10, windowSeconds: 86_400 } as const].map(
+      (mistake) => (database: Database) =>
+        answerAuthorization(database, decided, claimed, mistake).catch(() => null),
     ),
+  ),
+  ...[null, originalClaim].map(
+    (claimed) => (database: Database) =>
+      answerAuthorization(database, { ...decided, chip: chipUse }, claimed).catch(() => null),
   ),
   (database) => answerUnknownCard(database, 'network', originalClaim),
   // What many ask for in one turn.
@@ -518,6 +542,9 @@ const calls: readonly ((database: Database, limit: number) => Promise<unknown>)[
   (database) => findCardWithProduct(database, token, clientId),
   (database) => findCardReference(database, token),
   (database) => findTokenByPan(database, [fingerprint]),
+  (database) => findChip(database, { publicToken: token }, { panSequenceNumber: '00', atc: 7 }),
+  (database) =>
+    findChip(database, { panFingerprints: [fingerprint] }, { panSequenceNumber: '00', atc: 7 }),
 ]
 
 /** Nobody is twice in one statement, and no key or transaction. */

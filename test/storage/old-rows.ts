@@ -159,8 +159,8 @@ const fills = (to: Due): string[] => [
   `insert into chip_command (public_token, command_number, command, state)
    select ${token}, number, 'unblock_pin', ${switches.chip_command[to]}
    from ${numbers} cross join generate_series(1001, 1002) as number`,
-  `insert into wrong_expiry (public_token, client_id, given_at, forget_on_day)
-   select ${token}, 'network', '{1}', ${switches.wrong_expiry[to]} from ${numbers}`,
+  `insert into wrong_expiry (public_token, client_id, kind, given_at, forget_on_day)
+   select ${token}, 'network', 'expiry', '{1}', ${switches.wrong_expiry[to]} from ${numbers}`,
   `insert into network_transaction (network_id, transaction_hash, message_class, trace, transmitted_at,
      acquirer, created_at)
    select 'client-1', sha256(n::text::bytea), '1', lpad(n::text, 6, '0'), '1122170000', '',

@@ -3,7 +3,8 @@
 -- It is one statement over all callers, since a function that is called for each costs the server
 -- three times as much. Each caller has another card. It waits for no card: a caller whose card is
 -- locked is left out, and so are one whose windows of limits are not as they were foreseen,
--- increments, approvals that the card's client decides, and those whose reversal came first. Keys
+-- increments, approvals that the card's client decides, those whose reversal came first, and those
+-- whose chip is locked, or whose cryptogram was used before or is the first of its chip. Keys
 -- are claimed in the order of their cards, as settle_authorization_several locks them, so that two
 -- calls never wait for each other's keys. A wrong expiry is counted while its card is locked.
 --
@@ -40,6 +41,7 @@ create or replace function answer_authorization_several(
   p_acquirers text[],
   p_mistakes integer[],
   p_windows bigint[],
+  p_mistake_kinds text[],
   p_event_types text[],
   p_details text[],
   p_held_amounts bigint[],
@@ -50,14 +52,16 @@ create or replace function answer_authorization_several(
   p_is_new_totals boolean[],
   p_nows timestamptz[],
   p_spendings text[],
-  p_decisions text[]
+  p_decisions text[],
+  p_chips text[]
 ) returns table (
   ordinal integer,
   is_answered boolean,
   is_reversed boolean,
   is_guessing boolean,
   limit_code text,
-  is_flagged boolean
+  is_flagged boolean,
+  is_replayed boolean
 )
 language plpgsql
 as $function$
@@ -73,19 +77,20 @@ begin
         p_network_transaction_ids,
         p_response_codes, p_checks, p_duration_ms, p_claimant_ids, p_key_hashes,
         p_request_fingerprints, p_claim_ids, p_answers, p_transaction_hashes, p_message_class,
-        p_traces, p_transmitted_ats, p_acquirers, p_mistakes, p_windows, p_event_types, p_details,
+        p_traces, p_transmitted_ats, p_acquirers, p_mistakes, p_windows,
+        p_mistake_kinds, p_event_types, p_details,
         p_held_amounts, p_held_currency_codes, p_hold_expires_ats, p_is_increments,
         p_raised_payment_ids, p_is_new_totals, p_nows, p_spendings,
-        p_decisions
+        p_decisions, p_chips
       ) with ordinality as caller (
         public_token, client_id, authorization_id, network_id, request_id, reference, entry_mode,
         transaction_type, amount, currency_code, billing_amount, billing_currency_code,
         cashback_amount, merchant, network_transaction_id, response_code, checks, duration_ms,
         claimant_id, key_hashes,
         request_fingerprint, claim_id, answer, transaction_hashes, message_class, trace,
-        transmitted_at, acquirer, mistakes, window_length, event_type, details, held_amount,
+        transmitted_at, acquirer, mistakes, window_length, mistake, event_type, details, held_amount,
         held_currency_code, hold_expires_at, is_increment, raised_payment_id, is_new_total,
-        now, spending_text, decision, ordinal
+        now, spending_text, decision, chip, ordinal
       )
     ),
     claimed as materialized (
@@ -116,7 +121,19 @@ begin
             and spent.windows = asked.spending #> '{foreseen,before}'
           for no key update skip locked
         ) as spent on true
+        left join lateral (
+          select true as is_fresh
+          from chip
+          where asked.chip is not null and chip.public_token = asked.public_token
+            and chip.pan_sequence_number = asked.chip::jsonb ->> 'panSequenceNumber'
+            and is_fresh_atc(
+              chip.highest_atc, chip.seen_atcs, (asked.chip::jsonb ->> 'atc')::integer,
+              (asked.chip::jsonb ->> 'atcWindow')::integer
+            )
+          for no key update skip locked
+        ) as chip on true
         where asked.decision is null
+          and (asked.chip is null or chip.is_fresh)
           and (asked.spending is null or not asked.spending ? 'limits' or spent.is_foreseen)
           and (asked.held_amount is null or not asked.is_increment)
         order by asked.public_token
@@ -147,6 +164,30 @@ begin
       from claimed
       where claimed.is_claimed and claimed.spending ? 'foreseen'
         and spent.public_token = any (array[claimed.public_token])
+    ),
+    used as (
+      update chip
+      set highest_atc = greatest(chip.highest_atc, presented.atc),
+        seen_atcs = add_seen_atc(chip.highest_atc, chip.seen_atcs, presented.atc),
+        key_version = presented.key_version,
+        remaining_offline_tries = coalesce(
+          presented.remaining_tries, chip.remaining_offline_tries
+        ),
+        offline_tries_at = case
+          when presented.remaining_tries is null then chip.offline_tries_at
+          else presented.now
+        end
+      from (
+        select claimed.public_token, claimed.chip::jsonb ->> 'panSequenceNumber' as number,
+          (claimed.chip::jsonb ->> 'atc')::integer as atc,
+          (claimed.chip::jsonb ->> 'keyVersion')::integer as key_version,
+          (claimed.chip::jsonb ->> 'remainingOfflineTries')::integer as remaining_tries,
+          clock_timestamp() as now
+        from claimed
+        where claimed.is_claimed and claimed.chip is not null
+      ) as presented
+      where chip.public_token = any (array[presented.public_token])
+        and chip.pan_sequence_number = presented.number
     ),
     recorded as (
       insert into authorization_request (
@@ -184,11 +225,12 @@ begin
       case
         when claimed.is_claimed and claimed.mistakes is not null
         then count_wrong_expiry(
-          claimed.public_token, claimed.network_id, claimed.mistakes, claimed.window_length
+          claimed.public_token, claimed.network_id, claimed.mistake, claimed.mistakes,
+          claimed.window_length
         )
         else false
       end,
-      null::text as limit_code, false
+      null::text as limit_code, false, false
     from claimed;
 end
 $function$;

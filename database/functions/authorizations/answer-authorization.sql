@@ -1,15 +1,19 @@
 -- Answers an authorization that spends no try: its row of authorization_request, its event, the
 -- claim of its idempotency key with the answer, and the count of a wrong expiry commit together.
 --
--- p_mistakes is null unless the expiry was wrong. More than p_mistakes wrong expiries within
--- p_window microseconds count as guessing.
+-- p_mistakes is null unless the expiry or the cryptogram was wrong, as p_mistake says. More than
+-- p_mistakes of them within p_window microseconds count as guessing.
+--
+-- p_chip is null unless the request has a right cryptogram that is not used yet; its chip is used
+-- with the answer (lock_chip, use_chip). is_replayed: it was used before, nothing was done, and the
+-- caller declines.
 --
 -- An approval reserves what it takes from the limits (reserve_spending). If a limit refuses, the
 -- authorization is declined, and the answer of this call is not stored: it was an approval. If it
 -- leaves a part that may be approved, the answer is 10 with approved_amount, and is not stored
 -- either. p_spending is null without controls.
 --
--- Lock order: card, transaction, key, spending, wrong expiry.
+-- Lock order: card, chip, transaction, key, spending, wrong expiry.
 --
 -- p_held_amount is what an approval holds, null if it holds nothing: its payment, which has the id
 -- of the authorization, is opened with the answer. An increment (p_is_increment) raises the payment
@@ -60,6 +64,7 @@ create or replace function answer_authorization(
   p_acquirer text,
   p_mistakes integer,
   p_window bigint,
+  p_mistake text,
   p_event_type text,
   p_details text,
   p_held_amount bigint,
@@ -71,13 +76,15 @@ create or replace function answer_authorization(
   p_now timestamptz,
   p_spending jsonb,
   p_decision jsonb,
+  p_chip jsonb,
   out is_answered boolean,
   out is_reversed boolean,
   out is_guessing boolean,
   out limit_code text,
   out is_flagged boolean,
   out approved_amount bigint,
-  out reserved jsonb
+  out reserved jsonb,
+  out is_replayed boolean
 )
 language plpgsql
 as $function$
@@ -106,7 +113,13 @@ begin
     and p_network_transaction_id is not null
     and has_early_reversal(p_public_token, p_network_id, p_network_transaction_id, p_now);
   is_guessing := false;
+  is_replayed := false;
   if is_reversed then
+    return;
+  end if;
+  if p_chip is not null and not lock_chip(p_public_token, p_chip) then
+    -- A repeat of the request has the same cryptogram, and gets the first answer.
+    is_replayed := not is_idempotency_key_known(p_claimant_id, p_key_hashes);
     return;
   end if;
   if p_key_hashes is not null then
@@ -125,6 +138,9 @@ begin
     end if;
   end if;
   is_answered := true;
+  if p_chip is not null then
+    perform use_chip(p_public_token, p_chip);
+  end if;
   if p_is_increment and p_held_amount is not null and p_response_code = '00' then
     v_increment := compute_increment(
       p_public_token, p_network_id, p_network_transaction_id, p_raised_payment_id, p_held_amount,
@@ -225,7 +241,9 @@ begin
   set last_sequence = v_sequence
   where public_token = p_public_token;
   if p_mistakes is not null then
-    is_guessing := count_wrong_expiry(p_public_token, p_network_id, p_mistakes, p_window);
+    is_guessing := count_wrong_expiry(
+      p_public_token, p_network_id, p_mistake, p_mistakes, p_window
+    );
   end if;
 end
 $function$;

@@ -1,8 +1,9 @@
 -- Does the same as begin_authorization, for several callers at once.
 --
 -- It is one statement over all callers, because one function call per caller costs the server three
--- times as much. It waits for no card and omits three kinds of callers: one whose counter is
--- locked, the second caller of a counter, and one whose last try was spent after the card was read.
+-- times as much. It waits for no card and omits these callers: one whose counter or chip is locked,
+-- the second caller of a counter or of the chips of a card, one whose last try was spent after the
+-- card was read, and one whose cryptogram was used before or is the first of its chip.
 -- Keys are claimed in the order of their hashes, so that two calls never wait for each other's
 -- keys.
 --
@@ -37,7 +38,9 @@ create or replace function begin_authorization_several(
   p_message_class text[],
   p_traces text[],
   p_transmitted_ats text[],
-  p_acquirers text[]
+  p_acquirers text[],
+  p_chips text[],
+  p_lacks_chip_data boolean[]
 ) returns table (
   ordinal integer,
   outcome text,
@@ -63,7 +66,8 @@ create or replace function begin_authorization_several(
   product_id integer,
   last_four text,
   customer_reference text,
-  has_decision_endpoint boolean
+  has_decision_endpoint boolean,
+  product_chip jsonb
 )
 language plpgsql
 as $function$
@@ -84,14 +88,15 @@ begin
         p_billing_amounts, p_billing_currency_codes, p_cashback_amounts, p_merchants,
         p_network_transaction_ids,
         p_claimant_ids, p_key_hashes, p_request_fingerprints, p_claim_ids, p_transaction_hashes,
-        p_message_class, p_traces, p_transmitted_ats, p_acquirers
+        p_message_class, p_traces, p_transmitted_ats, p_acquirers, p_chips, p_lacks_chip_data
       ) with ordinality as caller (
         given_token, pan_fingerprints, kind, current_month, expiry_month, zone_key_name,
         zone_key_block, authorization_id, network_id, request_id, reference, entry_mode,
         transaction_type, amount, currency_code, billing_amount, billing_currency_code,
         cashback_amount, merchant, network_transaction_id, claimant_id, key_hashes,
         request_fingerprint, claim_id,
-        transaction_hashes, message_class, trace, transmitted_at, acquirer, ordinal
+        transaction_hashes, message_class, trace, transmitted_at, acquirer, chip, lacks_chip_data,
+        ordinal
       )
     ),
     -- The card, and the outcome that is known before a try is spent: null if a try is to be spent.
@@ -105,6 +110,7 @@ begin
             and coalesce(asked.billing_currency_code, asked.currency_code)
               <> known.card_currency_code
             or known.controls ? 'objection'
+            or asked.lacks_chip_data and known.product_chip ->> 'missingData' = 'decline'
           then 'unspent'
           when asked.zone_key_name is not null and not exists (
             select
@@ -137,7 +143,8 @@ begin
             select
             from decision_endpoint_state as state
             where state.client_id = any (array[card.client_id])
-          ) as has_decision_endpoint
+          ) as has_decision_endpoint,
+          case when card.card_type = 'Physical' then product.chip end as product_chip
         from (
           select *
           from card
@@ -146,7 +153,7 @@ begin
         ) as card
         cross join lateral (
           select product.pin_length, product.controls, product.controls_version,
-            product.currency_code
+            product.currency_code, product.chip
           from product
           where product.product_id = any (array[card.product_id])
           limit 1
@@ -189,7 +196,27 @@ begin
             and counter.spent - counter.restored < counter.try_limit
           for no key update skip locked
         ) as counter
+        left join lateral (
+          select true as is_fresh
+          from chip
+          where asked.chip is not null and chip.public_token = asked.public_token
+            and chip.pan_sequence_number = asked.chip::jsonb ->> 'panSequenceNumber'
+            and is_fresh_atc(
+              chip.highest_atc, chip.seen_atcs, (asked.chip::jsonb ->> 'atc')::integer,
+              (asked.chip::jsonb ->> 'atcWindow')::integer
+            )
+          for no key update skip locked
+        ) as chip on true
         where read.outcome is null and read.place = 1
+          and (
+            asked.chip is null
+            or chip.is_fresh and not exists (
+              select
+              from asked as earlier
+              where earlier.public_token = asked.public_token and earlier.chip is not null
+                and earlier.ordinal < asked.ordinal
+            )
+          )
         order by asked.key_hashes
       ) as triable
     ),
@@ -212,6 +239,30 @@ begin
         and counter.kind = claimed.kind
       returning claimed.ordinal, counter.spent as try_number, counter.epoch,
         counter.try_limit - (counter.spent - counter.restored) as remaining
+    ),
+    used as (
+      update chip
+      set highest_atc = greatest(chip.highest_atc, presented.atc),
+        seen_atcs = add_seen_atc(chip.highest_atc, chip.seen_atcs, presented.atc),
+        key_version = presented.key_version,
+        remaining_offline_tries = coalesce(
+          presented.remaining_tries, chip.remaining_offline_tries
+        ),
+        offline_tries_at = case
+          when presented.remaining_tries is null then chip.offline_tries_at
+          else presented.now
+        end
+      from (
+        select claimed.public_token, claimed.chip::jsonb ->> 'panSequenceNumber' as number,
+          (claimed.chip::jsonb ->> 'atc')::integer as atc,
+          (claimed.chip::jsonb ->> 'keyVersion')::integer as key_version,
+          (claimed.chip::jsonb ->> 'remainingOfflineTries')::integer as remaining_tries,
+          clock_timestamp() as now
+        from claimed
+        where claimed.is_claimed and claimed.chip is not null
+      ) as presented
+      where chip.public_token = any (array[presented.public_token])
+        and chip.pan_sequence_number = presented.number
     ),
     recorded as (
       insert into authorization_request (
@@ -243,7 +294,7 @@ begin
       read.pin_limit, read.pin_remaining,
       read.cvv_limit, read.cvv_remaining,
       spent.try_number, spent.epoch, spent.remaining, read.controls, read.product_id,
-      read.last_four, read.customer_reference, read.has_decision_endpoint
+      read.last_four, read.customer_reference, read.has_decision_endpoint, read.product_chip
     from read
     left join claimed using (ordinal)
     left join spent using (ordinal)

@@ -10,17 +10,23 @@
 -- the one that opened the PIN block.
 --
 -- The try, its row of authorization_request and the claim of the idempotency key commit together,
--- before the comparison: so a repeat never spends again. Lock order: counter, transaction, key. If
--- the card has no try left when it is read, nothing is locked.
+-- before the comparison: so a repeat never spends again. Lock order: chip, counter, transaction,
+-- key. If the card has no try left when it is read, nothing is locked.
+--
+-- p_chip is null unless the request has a right cryptogram, whose chip is used (lock_chip, use_chip)
+-- with the spend. p_lacks_chip_data: the chip was read, and the request has no chip data. No try is
+-- spent then if the card's product declines it.
 --
 -- Returns the card, or nulls if no card was found, and one of these outcomes:
 --   spent: a try was spent, and its number, epoch and remaining tries are returned.
 --   none_left: concurrent requests spent the last try. The key is claimed.
 --   unspent: the request has no value to compare, or the card cannot be tried; the caller
 --     determines the reason.
+--   replayed: the cryptogram was used before, and nothing was done.
 --   stale_zone_key: the zone key was retired or replaced.
 --   taken: the key was not free, or a reversal overtook the transaction.
 -- controls is what apply_controls returns; null if neither the card nor its product has controls.
+-- product_chip is how the chip of the card works; null for a card without a chip.
 -- has_decision_endpoint says whether the card's client has registered an endpoint, in force or not:
 -- all others take no further read.
 --
@@ -55,6 +61,8 @@ create or replace function begin_authorization(
   p_trace text,
   p_transmitted_at text,
   p_acquirer text,
+  p_chip jsonb,
+  p_lacks_chip_data boolean,
   out outcome text,
   out public_token text,
   out client_id text,
@@ -78,7 +86,8 @@ create or replace function begin_authorization(
   out product_id integer,
   out last_four text,
   out customer_reference text,
-  out has_decision_endpoint boolean
+  out has_decision_endpoint boolean,
+  out product_chip jsonb
 )
 language plpgsql
 as $function$
@@ -115,15 +124,17 @@ begin
       select
       from decision_endpoint_state as state
       where state.client_id = any (array[card.client_id])
-    )
+    ),
+    case when card.card_type = 'Physical' then product.chip end
   into public_token, client_id, encrypted_pan, status_code, expiry_date, pin_block, pvv, pin_key,
     cvk, pin_length, card_currency_code, pin_limit, pin_remaining, cvv_limit, cvv_remaining,
     v_is_zone_key, v_product_controls, v_product_version, v_card_version, product_id, last_four,
-    customer_reference, has_decision_endpoint
+    customer_reference, has_decision_endpoint, product_chip
   from card
   -- The limit keeps the planner from beginning with the cards of the product.
   cross join lateral (
-    select product.pin_length, product.currency_code, product.controls, product.controls_version
+    select product.pin_length, product.currency_code, product.controls, product.controls_version,
+      product.chip
     from product
     where product.product_id = card.product_id
     limit 1
@@ -144,6 +155,7 @@ begin
     or coalesce(p_billing_amount, p_amount) > 0
     and coalesce(p_billing_currency_code, p_currency_code) <> card_currency_code
     or controls ? 'objection'
+    or p_lacks_chip_data and product_chip ->> 'missingData' = 'decline'
   then
     return;
   end if;
@@ -152,6 +164,14 @@ begin
     return;
   end if;
   if (p_kind = 'pin' and pin_remaining = 0) or (p_kind = 'cvv' and cvv_remaining = 0) then
+    return;
+  end if;
+  if p_chip is not null and not lock_chip(v_public_token, p_chip) then
+    -- A repeat of the request has the same cryptogram, and gets the first answer.
+    outcome := case
+      when is_idempotency_key_known(p_claimant_id, p_key_hashes) then 'taken'
+      else 'replayed'
+    end;
     return;
   end if;
   if p_key_hashes is not null then
@@ -173,6 +193,9 @@ begin
     then
       return;
     end if;
+  end if;
+  if p_chip is not null then
+    perform use_chip(v_public_token, p_chip);
   end if;
   v_spent := spend_try(
     v_public_token, client_id, p_kind, p_authorization_id, p_network_id, p_request_id,

@@ -27,6 +27,14 @@ export interface KeyStore {
   add(key: StoredKey): Promise<void>
 }
 
+/** The HSM has no such version of a key: a fault of the reference, not of the HSM. */
+export class UnknownKey extends Error {
+  constructor() {
+    super('The key is not in the HSM.')
+    this.name = 'UnknownKey'
+  }
+}
+
 /** Why a key is rejected. The message reveals nothing about the key except the broken rule. */
 export class KeyRefusal extends Error {
   constructor(reason: string, options?: ErrorOptions) {

@@ -133,7 +133,7 @@ function createRing(
 }
 
 function present<Key>(key: Key | undefined): Key {
-  if (!key) throw new Error('The key is not in the HSM.')
+  if (!key) throw new storedKeys.UnknownKey()
   return key
 }
 

@@ -20,6 +20,9 @@ export const checkMembers = {
   }),
   cardStatusCode: Type.Optional(Type.String({ description: 'The status that the card had.' })),
   remainingTries: Type.Optional(Type.Integer({ description: 'After this check.' })),
+  atc: Type.Optional(
+    Type.Integer({ description: 'Of `cryptogram`: the transaction counter of the chip.' }),
+  ),
   findings: Type.Optional(
     Type.Array(Type.Enum([...chipFindings]), {
       description: 'What a chip or a stripe had to report.',

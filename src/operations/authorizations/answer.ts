@@ -1,6 +1,4 @@
 import { randomUUID } from 'node:crypto'
-import type { AddressOutcome } from '../../domain/address-check.ts'
-import type { AuthorizationCheck } from '../../domain/authorization-check.ts'
 import { explainDecline } from '../../domain/decline-reason.ts'
 import { composeHold, type Hold } from '../../domain/payment.ts'
 import { Problem } from '../../domain/problem.ts'
@@ -15,6 +13,7 @@ import {
   answerAuthorization,
   answerUnknownCard,
 } from '../../storage/authorizations/settle.ts'
+import type { MistakeKind } from '../../storage/authorizations/wrong-expiries.ts'
 import { LockTimeout } from '../../storage/engine/database.ts'
 import { newEventId } from '../../storage/events/events.ts'
 import {
@@ -22,7 +21,7 @@ import {
   findRememberedRequest,
   storeAnswer,
 } from '../../storage/idempotency/idempotency.ts'
-import type { PresentedChip } from '../chips/presented-chip.ts'
+import { toReplayed } from '../chips/read-chip.ts'
 import * as idempotency from '../idempotency/idempotency.ts'
 import type {
   Authorization,
@@ -32,40 +31,8 @@ import type {
   PreparedDecision,
   ProposedApproval,
 } from './authorization.ts'
-
-type NewCheck = Omit<AuthorizationCheck, 'afterMs' | 'responseCode'> & {
-  readonly responseCode?: string | undefined
-}
-
-/** A request with its checks so far. */
-export interface TracedRequest extends AuthorizationRequest {
-  /** The instant at which the card must be valid, and from which a hold counts. */
-  readonly at: Date
-  /** What the comparison of the address found, if the request has one. */
-  readonly address?: AddressOutcome
-  /** The chip of the request, as it was read. */
-  readonly presentedChip?: PresentedChip
-  readonly trail: {
-    note(check: NewCheck): void
-    readonly checks: readonly AuthorizationCheck[]
-    durationMs(): number
-  }
-}
-
-/** Begins the list of checks of a request. */
-export function traceRequest(request: AuthorizationRequest, at: Date): TracedRequest {
-  const fromMs = performance.now()
-  const durationMs = () => Math.round(performance.now() - fromMs)
-  const checks: AuthorizationCheck[] = []
-  const note = ({ responseCode, ...check }: NewCheck) => {
-    checks.push({
-      ...check,
-      afterMs: durationMs(),
-      ...(responseCode !== undefined && { responseCode }),
-    })
-  }
-  return { ...request, at, trail: { note, checks, durationMs } }
-}
+import { answerChip, toChipUse } from './chip.ts'
+import type { TracedRequest } from './trace.ts'
 
 /** The outcome of each kind of try. */
 export type Outcomes = Readonly<Record<TryKind, CheckOutcome>>
@@ -212,8 +179,8 @@ export const createClaim = (
 ): Claim => ({ ...keyed, requestFingerprint: keyed.fingerprints[0], claimId, answer })
 
 /**
- * A wrong expiry spends no try; otherwise anyone with a PAN could block the card. So repeated wrong
- * expiries are reported as guessing.
+ * A wrong expiry or cryptogram spends no try; otherwise anyone with a PAN could block the card. So
+ * repeated ones are reported as guessing.
  */
 const guessing = { mistakes: 10, windowSeconds: 86_400 }
 
@@ -221,14 +188,14 @@ const guessing = { mistakes: 10, windowSeconds: 86_400 }
 interface Unspent {
   readonly result: Authorization
   readonly card: AuthorizedCard | null
-  readonly isExpiryWrong: boolean
+  readonly mistake: MistakeKind | null
   /** What an approval takes from limits. */
   readonly spending?: NewSpending | null
 }
 
 /**
  * Answers a request that spends no try: its claim, its answer and its record commit together, and a
- * wrong expiry is counted with them.
+ * mistake is counted with them.
  * @returns null if the key was not free, and nothing was done.
  * @throws `Problem` `idempotency_key_in_use`.
  */
@@ -236,37 +203,60 @@ export async function answerUnspent(
   context: AuthorizationContext,
   keyed: idempotency.KeyedRequest | null,
   traced: TracedRequest,
-  { card, isExpiryWrong, result, spending = null }: Unspent,
+  { card, mistake, result: plain, spending = null }: Unspent,
 ): Promise<idempotency.Answer<Authorization> | null> {
-  if (!card) return answerUnknown(context, keyed, traced, result)
-  const foreseen = toAnsweredAuthorization(traced, card, result, spending)
+  if (!card) return answerUnknown(context, keyed, traced, plain)
+  const foreseen = toAnsweredAuthorization(traced, card, plain, spending)
   const reserving = keyed && createClaim(keyed)
-  const approval = { card, answer: result, record: foreseen, spending }
+  const approval = { card, answer: plain, record: foreseen, spending }
   const prepared = await prepareDecision(context, traced, approval, reserving)
+  const result = prepared ? plain : await answerChip(traced, plain)
   const claim = prepared ? reserving : keyed && (await answeredClaim(context, keyed, result))
-  const record = { ...foreseen, decision: prepared?.reservation ?? null }
+  const record = {
+    ...foreseen,
+    chip: toChipUse(traced.presentedChip),
+    decision: prepared?.reservation ?? null,
+  }
   const answered = await waitForKey(context, keyed, () =>
-    recordUnspent(context, record, claim, isExpiryWrong),
+    recordUnspent(context, record, claim, mistake),
   )
   if (answered.isReversed) return answerReversed(context, keyed, traced, card)
+  if (answered.isReplayed) return answerReplayed(context, keyed, traced, card)
   if (!answered.isAnswered) return null
   if (prepared && answered.reserved !== null) {
     context.observe.checked(result)
-    return { result: await prepared.decide(answered.reserved), replayed: false }
+    const answerDecided = (decided: Authorization) => answerChip(traced, decided)
+    return { result: await prepared.decide(answered.reserved, answerDecided), replayed: false }
   }
-  const { isFlagged, limitCode } = answered
-  if (limitCode !== null || isFlagged) {
-    const { authorizationId } = record
-    const lost = composeAnswer('96', card, traced, authorizationId)
-    const asked = isFlagged ? toFlagged(traced) : traced
-    const actual = composeAnswer(selectVerdict(answered, '00'), card, asked, authorizationId)
-    context.observe.checked(actual)
-    const claimId = claim?.claimId ?? null
-    return storeFirstAnswer(context, { keyed, claimId, lost }, actual)
+  if (answered.limitCode !== null || answered.isFlagged) {
+    return answerOtherwise(context, keyed, traced, { answered, card, claim, record })
   }
   context.observe.checked(result)
   context.observe.answered(result)
   return { result, replayed: false }
+}
+
+/** Answers as the commit found: a limit refused the approval, or an increment raised nothing. */
+async function answerOtherwise(
+  context: AuthorizationContext,
+  keyed: idempotency.KeyedRequest | null,
+  traced: TracedRequest,
+  found: {
+    readonly answered: Answered
+    readonly card: AuthorizedCard
+    readonly claim: Claim | null
+    readonly record: Pick<AnsweredAuthorization, 'authorizationId'>
+  },
+): Promise<idempotency.Answer<Authorization>> {
+  const { answered, card, claim, record } = found
+  const { authorizationId } = record
+  const lost = composeAnswer('96', card, traced, authorizationId)
+  const asked = answered.isFlagged ? toFlagged(traced) : traced
+  const actual = composeAnswer(selectVerdict(answered, '00'), card, asked, authorizationId)
+  context.observe.checked(actual)
+  const claimId = claim?.claimId ?? null
+  const final = await answerChip(traced, actual)
+  return storeFirstAnswer(context, { keyed, claimId, lost }, final)
 }
 
 /** Answers a request about an unknown card, which has no record. Null: its key was not free. */
@@ -318,18 +308,20 @@ async function waitForKey<Result>(
   }
 }
 
-/** Records an answer, and counts and reports a wrong expiry. */
+/** Records an answer, and counts and reports a mistake. */
 async function recordUnspent(
   { database, observe }: AuthorizationContext,
   record: AnsweredAuthorization & Pick<AuthorizationRequest, 'entryMode'>,
   claim: Claim | null,
-  isExpiryWrong: boolean,
+  mistake: MistakeKind | null,
 ): Promise<Answered> {
-  const threshold = isExpiryWrong ? guessing : null
+  const threshold = mistake && { ...guessing, kind: mistake }
   const answered = await answerAuthorization(database, record, claim, threshold)
-  if (isExpiryWrong && answered.isAnswered) {
+  if (mistake && answered.isAnswered) {
     const { entryMode, networkId, publicToken } = record
-    observe.expiryWrong({ publicToken, networkId, entryMode, isGuessing: answered.isGuessing })
+    const wrong = { publicToken, networkId, entryMode, isGuessing: answered.isGuessing }
+    if (mistake === 'expiry') observe.expiryWrong(wrong)
+    else observe.cryptogramWrong(wrong)
   }
   return answered
 }
@@ -342,7 +334,24 @@ const answerReversed = (
   card: AuthorizedCard,
 ): Promise<idempotency.Answer<Authorization> | null> => {
   const result = composeAnswer('94', card, traced, newEventId())
-  return answerUnspent(context, keyed, traced, { result, card, isExpiryWrong: false })
+  return answerUnspent(context, keyed, traced, { result, card, mistake: null })
+}
+
+/** Declines a request whose cryptogram another request used first. */
+function answerReplayed(
+  context: AuthorizationContext,
+  keyed: idempotency.KeyedRequest | null,
+  traced: TracedRequest,
+  card: AuthorizedCard,
+): Promise<idempotency.Answer<Authorization> | null> {
+  const { presentedChip, trail } = traced
+  if (!presentedChip) throw new Error('A request without a chip was replayed.')
+  const replayed = toReplayed(presentedChip)
+  const asked = { ...traced, presentedChip: replayed }
+  trail.rewindTo('chip')
+  for (const check of replayed.checks) trail.note(check)
+  const result = composeAnswer('88', card, asked, newEventId())
+  return answerUnspent(context, keyed, asked, { result, card, mistake: null })
 }
 
 async function answeredClaim(

@@ -13,7 +13,7 @@ import { type Hsm, type PinBlockFormat, pinBlockFormats } from '../../hsm/contra
 import type { NewSpending } from '../../storage/authorizations/applied-controls.ts'
 import type { AuthorizedCard } from '../../storage/authorizations/begin.ts'
 import type { AnsweredAuthorization, Increment } from '../../storage/authorizations/settle.ts'
-import type { WrongExpiry } from '../../storage/authorizations/wrong-expiries.ts'
+import type { Mistake } from '../../storage/authorizations/wrong-expiries.ts'
 import type { Database } from '../../storage/engine/database.ts'
 import type { Claim } from '../../storage/idempotency/idempotency.ts'
 import type { ZoneKeyRow } from '../../storage/keys/zone-keys.ts'
@@ -122,8 +122,12 @@ export interface PreparedDecision {
   /**
    * Asks the client, and concludes.
    * @param reserved what they returned.
+   * @param answerChip adds the answer to the chip, which depends on what was decided.
    */
-  decide(reserved: string): Promise<Authorization>
+  decide(
+    reserved: string,
+    answerChip: (answer: Authorization) => Promise<Authorization>,
+  ): Promise<Authorization>
 }
 
 /**
@@ -148,7 +152,11 @@ export interface AuthorizationObserver {
    * a day.
    */
   expiryWrong(
-    wrong: WrongExpiry & Pick<AuthorizationRequest, 'entryMode'> & { isGuessing: boolean },
+    wrong: Mistake & Pick<AuthorizationRequest, 'entryMode'> & { isGuessing: boolean },
+  ): void
+  /** The cryptogram is not that of the card's chip. `isGuessing`: as above. */
+  cryptogramWrong(
+    wrong: Mistake & Pick<AuthorizationRequest, 'entryMode'> & { isGuessing: boolean },
   ): void
   /** A client, or what stood in for its answer, decided. */
   decided(decidedBy: Decider, error: AskError | null): void

@@ -13,16 +13,18 @@ import {
 import { LockTimeout } from '../../storage/engine/database.ts'
 import { newEventId } from '../../storage/events/events.ts'
 import { findRememberedRequest } from '../../storage/idempotency/idempotency.ts'
+import type { PresentedChip } from '../chips/presented-chip.ts'
 import * as idempotency from '../idempotency/idempotency.ts'
-import {
-  answerUnspent,
-  composeAnswer,
-  createClaim,
-  type TracedRequest,
-  traceRequest,
-  uncheckedOutcomes,
-} from './answer.ts'
+import { answerUnspent, composeAnswer, createClaim, uncheckedOutcomes } from './answer.ts'
 import type { Authorization, AuthorizationContext, AuthorizationRequest } from './authorization.ts'
+import {
+  lacksChipData,
+  objectToChip,
+  presentChip,
+  readRequestChip,
+  recordNews,
+  toChipUse,
+} from './chip.ts'
 import { answerBlocked, blockedAnswer, compareAll, listKinds, pickOrigin } from './compare.ts'
 import { compareCardAddress } from './compare-address.ts'
 import { meetLimits, noteControls } from './controls.ts'
@@ -33,6 +35,7 @@ import {
   presentPinBlock,
 } from './present.ts'
 import { answerRepeat } from './repeats.ts'
+import { type TracedRequest, traceRequest } from './trace.ts'
 
 /**
  * Answers a card network with the first objection, or approves if no check objects. A try is spent
@@ -48,8 +51,16 @@ export async function authorize(
   const keyed = repeatable && (await idempotency.keyedRequest(context.hsm, repeatable))
   const begun = await begin(context, traced, keyed)
   const compared = await compareGivenAddress(context, traced, begun)
-  const answer = await decide(context, compared, keyed, begun)
-  if (answer) return answer
+  const answer = await decide(
+    context,
+    presentChip(compared, begun.chip, begun.outcome),
+    keyed,
+    begun,
+  )
+  if (answer) {
+    await recordNews(context, begun.chip, answer)
+    return answer
+  }
   if (!keyed) throw new Error('An authorization without a key was not the first.')
   // A repeat only returns the first answer; its own checks are not recorded.
   return answerRepeat(context, keyed, request, begun.card)
@@ -75,6 +86,7 @@ interface Begun {
   readonly authorizationId: string
   readonly claimId: string | null
   readonly presented: PresentedPinBlock | null
+  readonly chip: PresentedChip | null
 }
 
 /** Only a balance could answer an inquiry, so nothing is compared for it. */
@@ -85,12 +97,20 @@ const isInquiry = ({ transaction }: AuthorizationRequest): boolean =>
 const lacksPinBlock = ({ entryMode, pinBlock }: AuthorizationRequest): boolean =>
   entryMode === 'atm' && !pinBlock
 
+/** Whether a value of the request may be compared. */
+const isTriable = (
+  traced: TracedRequest,
+  chip: PresentedChip | null,
+  presented: PresentedPinBlock | null,
+): boolean =>
+  !chip?.objection && !isInquiry(traced) && !presented?.objection && !lacksPinBlock(traced)
+
 /** The maximum number of reads of a replaced zone key. */
 const zoneKeyReadsMost = 3
 
 /**
- * Lets the HSM open the PIN block, reads the card and, if the card can be tried, spends the try of
- * the first value to compare.
+ * Reads the chip, lets the HSM open the PIN block, reads the card and, if the card can be tried,
+ * spends the try of the first value to compare.
  */
 async function begin(
   context: AuthorizationContext,
@@ -101,14 +121,15 @@ async function begin(
   const { at } = traced
   const authorizationId = newEventId()
   const known = { card: null, spent: null, authorizationId, claimId: claim?.claimId ?? null }
-  const unread = { ...known, presented: null }
+  const unread = { ...known, presented: null, chip: null }
   if (!traced.card) return { ...unread, outcome: 'unknown' }
   const card = await nameCard(context, traced.card)
   if (!card) return { ...unread, outcome: 'silent' }
+  const chip = await readRequestChip(context, traced, card)
   for (let reads = 0; reads < zoneKeyReadsMost; reads += 1) {
-    const presented = await presentPinBlock(context, traced)
-    const isTriable = !isInquiry(traced) && !presented?.objection && !lacksPinBlock(traced)
-    const [kind = null] = isTriable ? listKinds(traced) : []
+    // The PIN of a request with a wrong cryptogram is not even read.
+    const presented = chip?.objection ? null : await presentPinBlock(context, traced)
+    const [kind = null] = isTriable(traced, chip, presented) ? listKinds(traced) : []
     const authorization = {
       ...pickOrigin(traced),
       authorizationId,
@@ -117,13 +138,15 @@ async function begin(
       currentMonth: at.toISOString().slice(0, 7),
       expiryMonth: traced.expiryDate ?? null,
       zoneKey: presented?.zoneKey ?? null,
+      chip: toChipUse(chip),
+      lacksChipData: lacksChipData(traced),
     }
     const beginning = await beginAuthorization(context.database, authorization, claim).catch(
       (error: unknown) => takenOrThrow(context, keyed, authorization, error),
     )
     const { outcome } = beginning
     if (outcome !== 'stale_zone_key') {
-      return { ...known, presented, spent: null, ...beginning, outcome }
+      return { ...known, presented, chip, spent: null, ...beginning, outcome }
     }
     if (traced.pinBlock) deleteCachedZoneKey(context, traced.networkId, traced.pinBlock.key)
   }
@@ -159,9 +182,9 @@ async function decide(
   const objection = objectTo(traced, begun)
   if (!card || objection) {
     const responseCode = objection ?? '14'
-    const isExpiryWrong = traced.trail.checks.at(-1)?.check === 'expiry'
+    const mistake = findMistake(traced)
     const result = composeAnswer(responseCode, card, traced, authorizationId)
-    return answerUnspent(context, keyed, traced, { result, card, isExpiryWrong })
+    return answerUnspent(context, keyed, traced, { result, card, mistake })
   }
   const { claimId } = begun
   const answerClaim = { keyed, claimId, lost: composeAnswer('96', card, traced, authorizationId) }
@@ -173,13 +196,21 @@ async function decide(
   if (!kind) {
     const { spending, verdict } = meetLimits(traced, card)
     const result = composeAnswer(verdict, card, traced, authorizationId)
-    return answerUnspent(context, keyed, traced, { result, card, isExpiryWrong: false, spending })
+    return answerUnspent(context, keyed, traced, { result, card, mistake: null, spending })
   }
   const result = blockedAnswer(traced, { authorizationId, card }, kind, uncheckedOutcomes(card))
   // Concurrent requests spent the last try after the card was read, or none was left then.
   return outcome === 'none_left'
     ? answerBlocked(context, traced, card, answerClaim, result)
-    : answerUnspent(context, keyed, traced, { result, card, isExpiryWrong: false })
+    : answerUnspent(context, keyed, traced, { result, card, mistake: null })
+}
+
+/** Finds what costs no try, and so is counted instead. */
+function findMistake({ trail }: TracedRequest): 'expiry' | 'cryptogram' | null {
+  const last = trail.checks.at(-1)
+  if (last?.check === 'expiry') return 'expiry'
+  const isReplay = last?.findings?.includes('cryptogram_replayed')
+  return last?.check === 'cryptogram' && last.result === 'failed' && !isReplay ? 'cryptogram' : null
 }
 
 const addressVerdicts = { match: 'passed', mismatch: 'failed', not_checked: 'not_given' } as const
@@ -229,13 +260,22 @@ function objectTo(traced: TracedRequest, begun: Begun): DeclineCode | null {
   note({ check: 'expiry', result: traced.expiryDate === undefined ? 'not_given' : 'passed' })
   const transactionObjection = objectToTransaction(traced, card)
   if (transactionObjection) return transactionObjection
+  const chipObjection = objectToChip(traced, card)
+  if (chipObjection) return chipObjection
+  return objectToPinBlock(traced, presented)
+}
+
+function objectToPinBlock(
+  traced: TracedRequest,
+  presented: PresentedPinBlock | null,
+): '86' | '96' | null {
   // The record does not state more about a faulty block than the answer does.
-  const blockObjection = presented ? presented.objection : lacksPinBlock(traced) ? '86' : null
-  const blockResults = { '86': 'failed', '96': 'unresolved' } as const
-  note({
+  const objection = presented ? presented.objection : lacksPinBlock(traced) ? '86' : null
+  const results = { '86': 'failed', '96': 'unresolved' } as const
+  traced.trail.note({
     check: 'pin_block',
-    result: presented ? (blockObjection ? blockResults[blockObjection] : 'passed') : 'not_given',
-    responseCode: blockObjection ?? undefined,
+    result: presented ? (objection ? results[objection] : 'passed') : 'not_given',
+    responseCode: objection ?? undefined,
   })
-  return blockObjection
+  return objection
 }

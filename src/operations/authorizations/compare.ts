@@ -26,7 +26,6 @@ import {
   prepareDecision,
   selectVerdict,
   storeFirstAnswer,
-  type TracedRequest,
   toAnsweredAuthorization,
   toFlagged,
   uncheckedOutcomes,
@@ -38,7 +37,9 @@ import {
   type AuthorizationRequest,
   callHsm,
 } from './authorization.ts'
+import { answerChip } from './chip.ts'
 import { meetLimits } from './controls.ts'
+import type { TracedRequest } from './trace.ts'
 
 /** Lists the values of a request to compare, in order. */
 export const listKinds = ({ cvv2, pinBlock }: AuthorizationRequest): TryKind[] => [
@@ -109,9 +110,10 @@ export async function answerBlocked(
 ): Promise<idempotency.Answer<Authorization>> {
   context.observe.checked(result)
   const record = toAnsweredAuthorization(traced, card, result)
+  const answered = await answerChip(traced, result)
   // Concurrently, which is faster.
   const [answer] = await Promise.all([
-    storeFirstAnswer(context, answerClaim, result),
+    storeFirstAnswer(context, answerClaim, answered),
     answerAuthorization(context.database, record, null),
   ])
   return answer
@@ -229,17 +231,18 @@ async function settleAndAnswer(
   const prepared = await prepareDecision(context, traced, approval, reserving)
   const sealed = prepared
     ? openAnswer(reserving, foreseen)
-    : await sealForeseen(context, answerClaim, foreseen, foreseenAnswer)
+    : await sealForeseen(context, answerClaim, foreseen, await answerChip(traced, foreseenAnswer))
   const decision = prepared?.reservation ?? null
   const tried = { spent, comparison }
   const settled = await settleAuthorization(database, tried, { ...record, decision }, sealed)
   if (prepared && settled.reserved !== null) {
     observe.checked(answer(settled.remaining, foreseenVerdict))
-    return { result: await prepared.decide(settled.reserved), replayed: false }
+    const answerDecided = (decided: Authorization) => answerChip(traced, decided)
+    return { result: await prepared.decide(settled.reserved, answerDecided), replayed: false }
   }
   const verdict = settled.isReversed ? '94' : selectVerdict(settled, foreseenVerdict)
   const asked = settled.isFlagged ? toFlagged(traced) : traced
-  const result = answer(settled.remaining, verdict, asked)
+  const result = await answerChip(traced, answer(settled.remaining, verdict, asked))
   observe.checked(result)
   if (!sealed || !answerClaim.keyed || !settled.answer)
     return storeFirstAnswer(context, answerClaim, result)

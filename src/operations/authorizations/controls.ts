@@ -6,8 +6,9 @@ import { findExcess, type Taking, takeFrom } from '../../domain/spending.ts'
 import { findCashCharge, findCharge, mayApprovePart } from '../../domain/transaction.ts'
 import type { AppliedControls, NewSpending } from '../../storage/authorizations/applied-controls.ts'
 import type { AuthorizedCard } from '../../storage/authorizations/begin.ts'
-import type { TracedRequest, Verdict } from './answer.ts'
+import type { Verdict } from './answer.ts'
 import type { AuthorizationRequest } from './authorization.ts'
+import type { TracedRequest } from './trace.ts'
 
 /**
  * Notes the controls without money, which begin_authorization applied before it spent a try.

@@ -1,9 +1,9 @@
-import type { ChipReport } from '../../domain/chip-application-data.ts'
-import type { ChipFinding } from '../../domain/chip-findings.ts'
+import type { AuthorizationCheck } from '../../domain/authorization-check.ts'
 import type { DeclineCode } from '../../domain/response-code.ts'
+import type { ReportedChip } from './commands.ts'
 
 /** What the commit of an authorization records of a chip. */
-interface ChipUse {
+export interface ChipUse {
   /** 2 digits. */
   readonly panSequenceNumber: string
   /** The transaction counter: 0 to 65535. */
@@ -15,13 +15,12 @@ interface ChipUse {
   readonly remainingOfflineTries: number | null
 }
 
-/** What a chip said of itself, and a terminal of it. Only a right cryptogram makes them true. */
-interface ChipFacts {
-  readonly report: ChipReport
-  /** TVR: the tries of the PIN in the chip are used up. */
-  readonly isOfflinePinBlocked: boolean
-  /** Tag 9F5B: what became of commands in the answer before; null without it. */
-  readonly scriptResults: Uint8Array | null
+/** A check of a chip, as the record of the authorization has it. */
+export interface ChipCheck
+  extends Pick<AuthorizationCheck, 'check' | 'result' | 'findings' | 'atc'> {
+  readonly check: 'chip' | 'cryptogram' | 'offline_pin'
+  /** Only the last check can have one. */
+  readonly responseCode?: DeclineCode
 }
 
 /** The answer to a chip. */
@@ -32,21 +31,18 @@ interface ChipAnswerData {
   readonly sent: readonly number[]
 }
 
-/** An objection of the checks `chip` and `cryptogram`. */
-interface ChipObjection {
-  readonly check: 'chip' | 'cryptogram'
-  readonly result: 'failed' | 'not_given' | 'unresolved'
-  readonly responseCode: DeclineCode
-}
-
-/** The chip of a request, as it was read before the authorization began. */
+/** The chip of a message, as it was read before the authorization began. */
 export interface PresentedChip {
-  readonly objection: ChipObjection | null
-  readonly findings: readonly ChipFinding[]
+  readonly checks: readonly ChipCheck[]
+  /** That of the last check. */
+  readonly objection: DeclineCode | null
   /** Null unless the cryptogram is right and was not used before. */
   readonly use: ChipUse | null
-  /** Null unless the cryptogram is right. */
-  readonly facts: ChipFacts | null
-  /** Composes the answer to the chip; null unless the cryptogram is right. */
+  /** What it reports of its commands; null unless the cryptogram is right and was not used. */
+  readonly reported: ReportedChip | null
+  /**
+   * Composes the answer to the chip, once for each response code.
+   * @returns null unless the cryptogram is right and was not used before, and during an outage.
+   */
   answer(responseCode: string): Promise<ChipAnswerData | null>
 }

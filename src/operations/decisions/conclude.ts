@@ -10,7 +10,11 @@ import {
   type WaitingDecision,
 } from '../../storage/decisions/conclude.ts'
 import type { PendingDecision } from '../../storage/decisions/reserve.ts'
-import type { Authorization, AuthorizationContext } from '../authorizations/authorization.ts'
+import type {
+  Authorization,
+  AuthorizationContext,
+  PreparedDecision,
+} from '../authorizations/authorization.ts'
 import { sealAnswer } from '../idempotency/idempotency.ts'
 import { acceptAnswer, type Decided } from './decided.ts'
 
@@ -23,6 +27,8 @@ export interface FoundDecision {
   readonly asked: Omit<AskOutcome, 'answer'>
 }
 
+type AnswerChip = Parameters<PreparedDecision['decide']>[1]
+
 /** How often the state may change before a conclusion: each part of it changes once. */
 const attemptsMost = 5
 
@@ -30,12 +36,14 @@ const attemptsMost = 5
  * Concludes a decision, and with it the authorization: the one way of the process that asked, of
  * the sweep after a lost process, and of a repeat. An answer that the client gave by a call, and a
  * reversal that came meanwhile, count before what was found.
+ * @param answerChip adds the answer to the chip, which only the process that asked can compose.
  * @returns the answer to the network: that of the first conclusion.
  */
 export async function conclude(
   context: ConcludeContext,
   waiting: WaitingDecision,
   found: FoundDecision,
+  answerChip: AnswerChip = async (answer) => answer,
 ): Promise<Authorization> {
   const { pending } = waiting
   const { calledAnswer } = waiting
@@ -43,7 +51,7 @@ export async function conclude(
   let outcome: string = 'stale'
   for (let attempts = 0; attempts < attemptsMost; attempts += 1) {
     const conclusion = composeConclusion(waiting, chooseFound(found, state), state)
-    const sealed = await sealAnswers(context, pending, conclusion)
+    const sealed = await sealAnswers(context, pending, conclusion, answerChip)
     const now = context.now()
     const concluded = await concludeDecision(context.database, { ...conclusion, ...sealed, now })
     outcome = concluded.outcome
@@ -53,7 +61,7 @@ export async function conclude(
       state = { calledAnswer, isReversed, isTaken }
       continue
     }
-    const answer = composeAnswer(pending, concluded)
+    const answer = await answerChip(composeAnswer(pending, concluded))
     if (concluded.outcome === 'concluded') {
       context.observe.decided(conclusion.decidedBy, conclusion.error)
       context.observe.answered(answer)
@@ -211,12 +219,14 @@ async function sealAnswers(
   { hsm }: ConcludeContext,
   { answer, claim, increment }: PendingDecision,
   { approvedAmount, isApproved, responseCode }: UnsealedConclusion,
+  answerChip: AnswerChip,
 ): Promise<Pick<NewConclusion, 'answer' | 'flaggedAnswer'>> {
   if (!claim) return { answer: null, flaggedAnswer: null }
   const { authorizationId = null, paymentId = null } = answer as Authorization
-  const seal = (namedPaymentId: string | null) => {
+  const seal = async (namedPaymentId: string | null) => {
     const response = { responseCode, approvedAmount, paymentId: isApproved ? namedPaymentId : null }
-    return sealAnswer(hsm, claim, claim.claimId, composeAnswer({ answer }, response))
+    const composed = await answerChip(composeAnswer({ answer }, response))
+    return sealAnswer(hsm, claim, claim.claimId, composed)
   }
   return {
     answer: await seal(paymentId),

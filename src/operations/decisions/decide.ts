@@ -112,7 +112,7 @@ function prepareDecision(
   })
   return {
     reservation,
-    async decide(text) {
+    async decide(text, answerChip) {
       approval.request.onWaiting?.()
       const { heldAmount, pending, sequence } = parseReserved(text)
       expectShadow(heldAmount)
@@ -130,7 +130,8 @@ function prepareDecision(
         deadline,
         calledAnswer: null,
       }
-      return conclude(context, waiting, await askClient(context, endpoint, waiting))
+      const found = await askClient(context, endpoint, waiting)
+      return conclude(context, waiting, found, answerChip)
     },
   }
 }

@@ -11,7 +11,7 @@ select begun.outcome, begun.public_token as "publicToken", begun.client_id as "c
   begun.try_number as "tryNumber", begun.epoch, begun.remaining, begun.controls::text as "controls",
   begun.product_id as "productId", begun.last_four as "lastFour",
   begun.customer_reference as "customerReference",
-  begun.has_decision_endpoint as "hasDecisionEndpoint"
+  begun.has_decision_endpoint as "hasDecisionEndpoint", begun.product_chip::text as "productChip"
 from begin_authorization(
   p_public_token => :publicToken,
   p_pan_fingerprints => string_to_array(:panFingerprints, ',')::bytea[],
@@ -41,7 +41,9 @@ from begin_authorization(
   p_message_class => :messageClass,
   p_trace => :trace,
   p_transmitted_at => :transmittedAt,
-  p_acquirer => :acquirer
+  p_acquirer => :acquirer,
+  p_chip => :chip::text::jsonb,
+  p_lacks_chip_data => :lacksChipData
 ) as begun;
 
 -- name: begin_authorization_several
@@ -55,7 +57,8 @@ select done.ordinal, done.outcome, done.public_token as "publicToken",
   done.cvv_remaining as "cvvRemaining", done.try_number as "tryNumber", done.epoch,
   done.remaining, done.controls::text as "controls", done.product_id as "productId",
   done.last_four as "lastFour", done.customer_reference as "customerReference",
-  done.has_decision_endpoint as "hasDecisionEndpoint"
+  done.has_decision_endpoint as "hasDecisionEndpoint",
+  done.product_chip::text as "productChip"
 from begin_authorization_several(
   p_public_tokens => :publicTokens,
   p_pan_fingerprints => :panFingerprints,
@@ -85,7 +88,9 @@ from begin_authorization_several(
   p_message_class => :messageClass,
   p_traces => :traces,
   p_transmitted_ats => :transmittedAts,
-  p_acquirers => :acquirers
+  p_acquirers => :acquirers,
+  p_chips => :chips,
+  p_lacks_chip_data => :lacksChipDatas
 ) as done;
 
 -- name: find_card_reference

@@ -1,5 +1,6 @@
 import type { CardStatusCode } from '../../domain/card-status.ts'
 import type { PublicToken } from '../../domain/identifiers.ts'
+import type { ProductChip } from '../../domain/product-chip.ts'
 import type { Transaction } from '../../domain/transaction.ts'
 import type { TryKind } from '../../domain/tries.ts'
 import type { Database } from '../engine/database.ts'
@@ -19,6 +20,8 @@ export interface AuthorizedCard {
   readonly customerReference: string | null
   /** Whether its client has registered an endpoint for decisions, in force or not. */
   readonly hasDecisionEndpoint: boolean
+  /** How its chip works; null for a card without a chip. */
+  readonly productChip: ProductChip | null
   readonly encryptedPan: Uint8Array
   readonly statusCode: CardStatusCode
   /** `YYYY-MM-DD`. */
@@ -83,6 +86,10 @@ export interface NewAuthorization extends AuthorizationOrigin {
   readonly expiryMonth: string | null
   /** The zone key that opened the PIN block. It must still be the network's. */
   readonly zoneKey: { readonly keyName: string; readonly keyBlock: string } | null
+  /** JSON: the use of a chip with a right cryptogram; null or absent without one. */
+  readonly chip?: string | null
+  /** Whether the chip was read, and the request has no chip data. */
+  readonly lacksChipData?: boolean
 }
 
 /** A spent try. */
@@ -98,7 +105,7 @@ export interface SpentTry {
 /** The result of the start (database/functions/authorizations/begin-authorization.sql). */
 export type Beginning = { readonly card: AuthorizedCard | null } & (
   | { readonly outcome: 'spent'; readonly card: AuthorizedCard; readonly spent: SpentTry }
-  | { readonly outcome: 'none_left' | 'unspent' | 'stale_zone_key' | 'taken' }
+  | { readonly outcome: 'none_left' | 'unspent' | 'replayed' | 'stale_zone_key' | 'taken' }
 )
 
 type BeginValues = Omit<ClaimValues, 'answer'> &
@@ -112,11 +119,14 @@ type BeginValues = Omit<ClaimValues, 'answer'> &
     readonly zoneKeyName: string | null
     readonly zoneKeyBlock: string | null
     readonly authorizationId: string
+    readonly chip: string | null
+    readonly lacksChipData: boolean
   }
 
-type BegunRow = Omit<AuthorizedCard, 'publicToken' | 'controls'> & {
+type BegunRow = Omit<AuthorizedCard, 'publicToken' | 'controls' | 'productChip'> & {
   /** JSON. */
   readonly controls: string | null
+  readonly productChip: string | null
   readonly outcome: Beginning['outcome']
   readonly publicToken: PublicToken | null
   readonly tryNumber: number | null
@@ -140,6 +150,7 @@ export async function beginAuthorization(
 ): Promise<Beginning> {
   const named = await identifyCard(database, card)
   const { authorizationId, currentMonth, expiryMonth, kind } = authorization
+  const { chip = null, lacksChipData = false } = authorization
   const { answer: _, ...claimed } = claimParameters(claim)
   // Authorizations that spend nothing need no turn among those of the same card.
   const subject =
@@ -152,6 +163,8 @@ export async function beginAuthorization(
     zoneKeyName: zoneKey?.keyName ?? null,
     zoneKeyBlock: zoneKey?.keyBlock ?? null,
     authorizationId,
+    chip,
+    lacksChipData,
     ...originValues(authorization),
     ...claimed,
     ...transactionParameters(claim?.original ?? null),
@@ -161,12 +174,14 @@ export async function beginAuthorization(
 }
 
 function toBeginning(row: BegunRow, kind: TryKind | null): Beginning {
-  const { controls, epoch, outcome, publicToken, remaining, tryNumber, ...columns } = row
+  const { controls, epoch, outcome, productChip, publicToken, ...others } = row
+  const { remaining, tryNumber, ...columns } = others
   if (publicToken === null) return { outcome: 'unspent', card: null }
   const card = {
     publicToken,
     ...columns,
     controls: controls === null ? null : parseAppliedControls(controls),
+    productChip: productChip === null ? null : (JSON.parse(productChip) as ProductChip),
   }
   if (outcome !== 'spent') return { outcome, card }
   if (kind === null || tryNumber === null || epoch === null || remaining === null) {
@@ -179,7 +194,7 @@ function toBeginning(row: BegunRow, kind: TryKind | null): Beginning {
  * Finds the token of a card first: on a cluster, a card and its fingerprint may be on different
  * nodes.
  */
-async function identifyCard(
+export async function identifyCard(
   database: Database,
   card: NamedCard,
 ): Promise<{ readonly publicToken: string | null; readonly panFingerprints: string | null }> {

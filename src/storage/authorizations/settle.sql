@@ -134,7 +134,7 @@ cross join spend_try(
 select answered.is_answered as "isAnswered", answered.is_reversed as "isReversed",
   answered.is_guessing as "isGuessing", answered.limit_code as "limitCode", answered.is_flagged as "isFlagged",
   answered.approved_amount::double precision as "approvedAmount",
-  answered.reserved::text as "reserved"
+  answered.reserved::text as "reserved", answered.is_replayed as "isReplayed"
 from answer_authorization(
   p_public_token => :publicToken,
   p_client_id => :clientId,
@@ -166,6 +166,7 @@ from answer_authorization(
   p_acquirer => :acquirer,
   p_mistakes => :mistakes,
   p_window => :windowLength,
+  p_mistake => :mistakeKind,
   p_event_type => :eventType,
   p_details => :details,
   p_held_amount => :heldAmount,
@@ -176,13 +177,15 @@ from answer_authorization(
   p_is_new_total => :isNewTotal,
   p_now => :now,
   p_spending => :spending::text::jsonb,
-  p_decision => :decision::text::jsonb
+  p_decision => :decision::text::jsonb,
+  p_chip => :chip::text::jsonb
 ) as answered;
 
 -- name: answer_authorization_several
 select done.ordinal, done.is_answered as "isAnswered", done.is_reversed as "isReversed",
   done.is_guessing as "isGuessing", done.limit_code as "limitCode", done.is_flagged as "isFlagged",
-  null::double precision as "approvedAmount", null::text as "reserved"
+  null::double precision as "approvedAmount", null::text as "reserved",
+  done.is_replayed as "isReplayed"
 from answer_authorization_several(
   p_public_tokens => :publicTokens,
   p_client_ids => :clientIds,
@@ -214,6 +217,7 @@ from answer_authorization_several(
   p_acquirers => :acquirers,
   p_mistakes => :mistakes,
   p_windows => :windowLengths,
+  p_mistake_kinds => :mistakeKinds,
   p_event_types => :eventTypes,
   p_details => :details,
   p_held_amounts => :heldAmounts,
@@ -224,7 +228,8 @@ from answer_authorization_several(
   p_is_new_totals => :isNewTotals,
   p_nows => :nows,
   p_spendings => :spendings,
-  p_decisions => :decisions
+  p_decisions => :decisions,
+  p_chips => :chips
 ) as done;
 
 -- A request about an unknown card has no authorization row.

@@ -18,6 +18,7 @@ import {
   originValues,
   type SpentTry,
 } from './begin.ts'
+import type { MistakeKind } from './wrong-expiries.ts'
 
 /** The result of a comparison. `unresolved`: the HSM gave no answer. */
 export type Comparison = 'match' | 'mismatch' | 'unresolved'
@@ -44,6 +45,8 @@ export interface AnsweredAuthorization extends AuthorizationOrigin {
   readonly increment: Increment | null
   /** JSON, from `toSpending`; null without controls. */
   readonly spending: string | null
+  /** JSON: the use of a chip that is not recorded yet; null or absent without one. */
+  readonly chip?: string | null
   /** JSON, from `toReservation`: an approval waits for its client; null: it is answered at once. */
   readonly decision?: string | null
 }
@@ -116,7 +119,10 @@ type TryValues = Pick<SpentTry, 'publicToken' | 'kind' | 'tryNumber' | 'epoch'>
 
 type SettleValues = TryValues &
   HoldValues &
-  Omit<AnsweredAuthorization, 'clientId' | 'transaction' | 'hold' | 'increment' | 'decision'> & {
+  Omit<
+    AnsweredAuthorization,
+    'clientId' | 'transaction' | 'hold' | 'increment' | 'decision' | 'chip'
+  > & {
     readonly decision: string | null
     readonly networkTransactionId: string | null
     readonly comparison: Comparison
@@ -149,7 +155,15 @@ const tryValues = ({ epoch, kind, publicToken, tryNumber }: SpentTry): TryValues
 export async function settleAuthorization(
   database: Database,
   { comparison, spent }: ComparedTry,
-  { clientId: _, decision, hold, increment, transaction, ...authorization }: AnsweredAuthorization,
+  {
+    chip: _,
+    clientId: __,
+    decision,
+    hold,
+    increment,
+    transaction,
+    ...authorization
+  }: AnsweredAuthorization,
   keyed: ForeseenAnswer | null,
 ): Promise<Settlement> {
   const settlement = await settle(database, spent.publicToken, {
@@ -223,18 +237,24 @@ export async function settleMatchAndSpend(
   }
 }
 
-/** The number of wrong expiries within a period that count as mistakes. */
+/** The number of wrong expiries or cryptograms within a period that count as mistakes. */
 interface GuessingThreshold {
+  readonly kind: MistakeKind
   readonly mistakes: number
   readonly windowSeconds: number
 }
 
-type AnswerValues = Omit<AnsweredAuthorization, 'transaction' | 'hold' | 'increment' | 'decision'> &
+type AnswerValues = Omit<
+  AnsweredAuthorization,
+  'transaction' | 'hold' | 'increment' | 'decision' | 'chip'
+> &
   HoldValues &
   OriginValues &
   ClaimValues &
   TransactionValues & {
     readonly decision: string | null
+    readonly chip: string | null
+    readonly mistakeKind: MistakeKind | null
     readonly mistakes: number | null
     /** In microseconds. */
     readonly windowLength: number | null
@@ -246,7 +266,12 @@ export interface Answered extends ReservedApproval {
   readonly isAnswered: boolean
   /** A reversal of the transaction came before this approval, and nothing was done. */
   readonly isReversed: boolean
-  /** Whether the number of wrong expiries exceeds the threshold, and is to be reported now. */
+  /** The cryptogram was used before, and nothing was done. */
+  readonly isReplayed: boolean
+  /**
+   * Whether the number of wrong expiries or cryptograms exceeds the threshold, and is to be
+   * reported now.
+   */
   readonly isGuessing: boolean
   /** What limits or a merchant lock made of an approval: `10` for a part; null: they allow all. */
   readonly limitCode: ResponseCode | null
@@ -260,17 +285,17 @@ const answer = shared.declareAct<AnswerValues, Answered>('answer_authorization')
 
 /**
  * Answers an authorization that spends no try: its record, its event, its answer under the claim
- * and the count of a wrong expiry commit together, or nothing is done.
- * @param wrongExpiry null if the expiry was not wrong.
+ * and the count of a mistake commit together, or nothing is done.
+ * @param mistake null unless the expiry or the cryptogram was wrong.
  */
 export async function answerAuthorization(
   database: Database,
   authorization: AnsweredAuthorization,
   claim: Claim | null,
-  wrongExpiry: GuessingThreshold | null = null,
+  mistake: GuessingThreshold | null = null,
 ): Promise<Answered> {
   const { authorizationId, checks, clientId, durationMs, publicToken, responseCode } = authorization
-  const { decision = null, details, eventType, now, spending } = authorization
+  const { chip = null, decision = null, details, eventType, now, spending } = authorization
   const answered = await answer(database, publicToken, {
     publicToken,
     clientId,
@@ -281,14 +306,16 @@ export async function answerAuthorization(
     durationMs,
     ...claimParameters(claim),
     ...transactionParameters(claim?.original ?? null),
-    mistakes: wrongExpiry?.mistakes ?? null,
-    windowLength: wrongExpiry && wrongExpiry.windowSeconds * 1_000_000,
+    mistakeKind: mistake?.kind ?? null,
+    mistakes: mistake?.mistakes ?? null,
+    windowLength: mistake && mistake.windowSeconds * 1_000_000,
     now,
     eventType,
     details,
     ...holdValues(authorization),
     spending,
     decision,
+    chip,
   })
   if (!answered) throw new Error('An authorization was not answered.')
   return answered

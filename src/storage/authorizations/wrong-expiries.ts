@@ -2,8 +2,11 @@ import type { PublicToken } from '../../domain/identifiers.ts'
 import { type Connection, firstRow } from '../engine/database.ts'
 import { loadStatements } from '../engine/statements.ts'
 
-/** A wrong expiry that a network sent for a card. */
-export interface WrongExpiry {
+/** What was wrong. Neither costs a try, so both are watched. */
+export type MistakeKind = 'expiry' | 'cryptogram'
+
+/** A wrong expiry or cryptogram that a network sent for a card. */
+export interface Mistake {
   readonly publicToken: PublicToken
   /** The network client. */
   readonly networkId: string

@@ -41,6 +41,7 @@ const operations = (faults: {
     checked: () => undefined,
     decided: () => undefined,
     expiryWrong: () => undefined,
+    cryptogramWrong: () => undefined,
     hsmFaulted: () => undefined,
     chipNewsLost: () => undefined,
   },

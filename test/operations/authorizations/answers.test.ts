@@ -116,11 +116,12 @@ onEachEngine((engine) => {
 
   test('a card that was not activated answers 78, and once it is, it is tried', async () => {
     card = await issueCard(service, { cardType: 'Physical' })
-    assertObjection(await ask(service, full()), '78')
+    const asked = { ...full(), entryMode: 'magstripe' }
+    assertObjection(await ask(service, asked), '78')
     await assertNothingSpent()
     const body = { cardStatusCode: '00' }
     await service.call('PUT', `/cards/${card.publicToken}/status`, { body })
-    assert.equal((await ask(service, full())).json.responseCode, '00')
+    assert.equal((await ask(service, asked)).json.responseCode, '00')
   })
 
   test('a card past its expiry answers 54 before any sweep has come by', async () => {

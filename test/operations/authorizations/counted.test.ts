@@ -131,7 +131,7 @@ onEachEngine((engine) => {
   test('counts are deleted when their day is over, a few at a time', async () => {
     await sql(opened.database, 'delete from wrong_expiry')
     for (let network = 0; network < 12; network += 1) {
-      await sql(opened.database, 'select count_wrong_expiry($1, $2, 10, 86400000000)', [
+      await sql(opened.database, `select count_wrong_expiry($1, $2, 'expiry', 10, 86400000000)`, [
         card.publicToken,
         `network-${network}`,
       ])

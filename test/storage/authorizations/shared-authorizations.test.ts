@@ -355,7 +355,7 @@ for (const { name, open, skip } of databaseEngines) {
       'another active one': cards['another active one'],
     } as const
 
-    const guesses = { mistakes: 0, windowSeconds: 60 }
+    const guesses = { kind: 'expiry', mistakes: 0, windowSeconds: 60 } as const
     for (const [title, isKeyed, threshold, authorization] of [
       ['without a key', false, null, declined],
       ['under a key', true, null, declined],

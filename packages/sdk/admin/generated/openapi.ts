@@ -3369,6 +3369,8 @@ export interface components {
                 readonly cardStatusCode?: string;
                 /** @description After this check. */
                 readonly remainingTries?: number;
+                /** @description Of `cryptogram`: the transaction counter of the chip. */
+                readonly atc?: number;
                 /**
                  * @description What a chip or a stripe had to report.
                  * @example [

@@ -1,0 +1,24 @@
+-- Records the use of a chip that lock_chip has locked and found fresh: its transaction counter, the
+-- version of its keys, and what it reported of its PIN tries. A cryptogram is used in the commit
+-- that records its authorization, so that of racing copies one is answered.
+--
+-- Distributed by p_public_token, beside card.
+create or replace function use_chip(p_public_token text, p_chip jsonb) returns void
+language plpgsql
+as $function$
+declare
+  v_atc integer := (p_chip ->> 'atc')::integer;
+  v_tries integer := (p_chip ->> 'remainingOfflineTries')::integer;
+  -- Citus rejects clock functions in an update.
+  v_now timestamptz := clock_timestamp();
+begin
+  update chip
+  set highest_atc = greatest(chip.highest_atc, v_atc),
+    seen_atcs = add_seen_atc(chip.highest_atc, chip.seen_atcs, v_atc),
+    key_version = (p_chip ->> 'keyVersion')::integer,
+    remaining_offline_tries = coalesce(v_tries, chip.remaining_offline_tries),
+    offline_tries_at = case when v_tries is null then chip.offline_tries_at else v_now end
+  where chip.public_token = p_public_token
+    and chip.pan_sequence_number = p_chip ->> 'panSequenceNumber';
+end
+$function$;

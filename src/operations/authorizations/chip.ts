@@ -1,0 +1,79 @@
+import type { DeclineCode } from '../../domain/response-code.ts'
+import type { AuthorizedCard, NamedCard } from '../../storage/authorizations/begin.ts'
+import { recordChipNews } from '../chips/commands.ts'
+import type { PresentedChip } from '../chips/presented-chip.ts'
+import { readChip, toReplayed } from '../chips/read-chip.ts'
+import type { Answer } from '../idempotency/idempotency.ts'
+import type { Authorization, AuthorizationContext, AuthorizationRequest } from './authorization.ts'
+import type { TracedRequest } from './trace.ts'
+
+/** Reads the chip of a request; null without chip data, or if the card has no chip. */
+export async function readRequestChip(
+  context: AuthorizationContext,
+  traced: TracedRequest,
+  card: NamedCard,
+): Promise<PresentedChip | null> {
+  const { chip, pinBlock } = traced
+  if (!chip) return null
+  return readChip(context, { ...traced, chip, hasPinBlock: pinBlock !== undefined }, card)
+}
+
+/** The chip was read, and its data are missing. */
+export const lacksChipData = ({ chip, entryMode, stripe }: AuthorizationRequest): boolean =>
+  !chip && (entryMode === 'chip' || (entryMode === 'contactless' && !stripe))
+
+/** Adds the chip, with the use that is still to be recorded. */
+export function presentChip(
+  traced: TracedRequest,
+  chip: PresentedChip | null,
+  outcome: string,
+): TracedRequest {
+  if (!chip) return traced
+  if (outcome === 'replayed') return { ...traced, presentedChip: toReplayed(chip) }
+  const isUsed = outcome === 'spent' || outcome === 'none_left'
+  return { ...traced, presentedChip: isUsed ? { ...chip, use: null } : chip }
+}
+
+/** Returns the first objection to the chip, or to its absence. */
+export function objectToChip(
+  traced: TracedRequest,
+  { productChip }: AuthorizedCard,
+): DeclineCode | null {
+  const { presentedChip, trail } = traced
+  if (presentedChip) {
+    for (const check of presentedChip.checks) trail.note(check)
+    return presentedChip.objection
+  }
+  if (!productChip || !lacksChipData(traced)) return null
+  const missing = { check: 'chip', result: 'not_given' } as const
+  if (productChip.missingData === 'record') {
+    trail.note({ ...missing, findings: ['data_missing'] })
+    return null
+  }
+  trail.note({ ...missing, responseCode: '88' })
+  return '88'
+}
+
+/** Records what the chip reported of its commands, and which ones the answer carries. */
+export async function recordNews(
+  context: AuthorizationContext,
+  chip: PresentedChip | null,
+  { replayed, result }: Answer<Authorization>,
+): Promise<void> {
+  if (!chip?.reported || !result.chip || replayed) return
+  const answered = await chip.answer(result.responseCode)
+  await recordChipNews(context, chip.reported, answered?.sent ?? [])
+}
+
+/** Adds the answer to the chip, if the request has a chip to answer. */
+export async function answerChip(
+  { presentedChip }: Pick<TracedRequest, 'presentedChip'>,
+  answer: Authorization,
+): Promise<Authorization> {
+  const answered = await presentedChip?.answer(answer.responseCode)
+  return answered ? { ...answer, chip: { data: answered.data } } : answer
+}
+
+/** What a commit records of a chip whose use is not recorded yet: JSON, or null. */
+export const toChipUse = (chip: PresentedChip | null | undefined): string | null =>
+  chip?.use ? JSON.stringify(chip.use) : null

@@ -1,0 +1,306 @@
+import { type ChipReport, parseApplicationData } from '../../domain/chip-application-data.ts'
+import { composeChipData, parseChipData } from '../../domain/chip-data.ts'
+import type { ChipFinding } from '../../domain/chip-findings.ts'
+import { type ChipTags, chipProfiles, composeCryptogramData } from '../../domain/chip-profile.ts'
+import { findCurrency } from '../../domain/currencies.ts'
+import type { EntryMode } from '../../domain/entry-mode.ts'
+import { findChipKeyVersion } from '../../domain/product-chip.ts'
+import { isApprovalCode } from '../../domain/response-code.ts'
+import type { Transaction } from '../../domain/transaction.ts'
+import type { ChipCryptogram, ChipReference } from '../../hsm/contract/chip.ts'
+import type { Hsm } from '../../hsm/contract/hsm.ts'
+import { UnknownKey } from '../../hsm/contract/stored-keys.ts'
+import type { NamedCard } from '../../storage/authorizations/begin.ts'
+import { type FoundChip, findChip } from '../../storage/chips/find-chip.ts'
+import type { Database } from '../../storage/engine/database.ts'
+import { composeCommands, type ReportedChip } from './commands.ts'
+import type { ChipCheck, PresentedChip } from './presented-chip.ts'
+
+/** The dependencies of reading a chip. */
+interface ChipReader {
+  readonly database: Database
+  readonly hsm: Hsm
+  readonly observe: { hsmFaulted(error: unknown): void }
+}
+
+/** A message with chip data. */
+export interface ChipMessage {
+  readonly chip: { readonly data: Uint8Array }
+  readonly entryMode: EntryMode
+  readonly transaction: Transaction
+  readonly hasPinBlock: boolean
+  /** Whether it reports a transaction that ended without the issuer. */
+  readonly isAdvice?: boolean
+}
+
+/**
+ * Reads the chip of a message, and verifies its cryptogram with one read of the database and one
+ * call of the HSM. Nothing is recorded.
+ * @returns null if the card does not exist, or has no chip.
+ */
+export async function readChip(
+  context: ChipReader,
+  message: ChipMessage,
+  card: NamedCard,
+): Promise<PresentedChip | null> {
+  const tags = readTags(message.chip.data)
+  const panSequenceNumber = toHex(tags?.get('5F34')) || '00'
+  const atc = readNumber(tags?.get('9F36'))
+  const isNumbered = /^\d\d$/.test(panSequenceNumber)
+  const found = await findChip(context.database, card, {
+    panSequenceNumber: isNumbered ? panSequenceNumber : '00',
+    atc,
+  })
+  if (!found) return null
+  const read = tags && isNumbered ? parseMessage(message, found, tags, panSequenceNumber) : null
+  if (!read) return refuse([{ check: 'chip', result: 'failed', responseCode: '88' }])
+  return verify(context, message, found, { ...read, atc })
+}
+
+/** What is to be verified, and what it says. */
+interface ReadMessage {
+  readonly tags: ChipTags
+  readonly chip: ChipReference
+  readonly keyVersion: number
+  readonly cryptogram: ChipCryptogram
+  readonly report: ChipReport
+  readonly atc: number
+}
+
+const readTags = (data: Uint8Array): ChipTags | null => {
+  const parsed = parseChipData(data)
+  return 'tags' in parsed ? parsed.tags : null
+}
+
+const toHex = (bytes: Uint8Array | undefined): string => Buffer.from(bytes ?? []).toString('hex')
+
+const readNumber = (bytes: Uint8Array | undefined): number =>
+  bytes?.length === 2 ? Buffer.from(bytes).readUInt16BE() : 0
+
+/** The entry modes of a message with chip data. */
+const chipEntries: readonly EntryMode[] = ['chip', 'contactless', 'atm']
+
+/** Returns null unless the data are those of a chip of the product's profile. */
+function parseMessage(
+  { entryMode, isAdvice }: ChipMessage,
+  { chip: product, encryptedPan, publicToken }: FoundChip,
+  tags: ChipTags,
+  panSequenceNumber: string,
+): Omit<ReadMessage, 'atc'> | null {
+  const profile = chipProfiles[product.profile]
+  const data = composeCryptogramData(profile, tags)
+  const report = parseApplicationData(profile, tags.get('9F10') ?? Buffer.alloc(0))
+  const [arqc, atc, unpredictableNumber] = ['9F26', '9F36', '9F37'].map((tag) => tags.get(tag))
+  if (!data || !report || !arqc || arqc.length !== 8 || !atc || !unpredictableNumber) return null
+  const kind = tags.get('9F27')?.[0] ?? onlineRequest
+  const isFit = isAdvice || (kind & cryptogramKinds) === onlineRequest
+  if (!isFit || !chipEntries.includes(entryMode)) return null
+  return {
+    tags,
+    chip: { card: { publicToken, encryptedPan }, panSequenceNumber, profile },
+    keyVersion: findChipKeyVersion(product, report.derivationKeyIndex),
+    cryptogram: { data, atc, unpredictableNumber, arqc },
+    report,
+  }
+}
+
+/** The kind of a cryptogram in 9F27 (EMV Book 3, table 15). */
+const cryptogramKinds = 0xc0
+const onlineRequest = 0x80
+
+const refuse = (checks: readonly ChipCheck[]): PresentedChip => ({
+  checks,
+  objection: checks.at(-1)?.responseCode ?? null,
+  use: null,
+  reported: null,
+  answer: async () => null,
+})
+
+/** A right cryptogram, a wrong one, one of a key that does not exist, or an outage. */
+type Verdict = 'right' | 'wrong' | 'unknown_key' | 'unresolved'
+
+async function verify(
+  context: ChipReader,
+  message: ChipMessage,
+  found: FoundChip,
+  read: ReadMessage,
+): Promise<PresentedChip> {
+  const { atc, chip, keyVersion, report, tags } = read
+  const verdict = await verifyCryptogram(context, read)
+  const chipCheck = checkData(message, found, tags)
+  if (chipCheck.responseCode && verdict !== 'right') return refuse([chipCheck])
+  const counted = { check: 'cryptogram', atc } as const
+  if (verdict !== 'right') {
+    const isAway = verdict === 'unresolved'
+    const isUnknown = verdict === 'unknown_key'
+    const objected: ChipCheck = {
+      ...counted,
+      result: isAway ? 'unresolved' : 'failed',
+      ...(isUnknown && { findings: ['key_unknown'] }),
+      responseCode: isAway ? '96' : '88',
+    }
+    return refuse([chipCheck, objected])
+  }
+  if (!found.isFresh && !message.isAdvice) return refuse([chipCheck, replayedCheck(atc)])
+  const isPinBlocked = ((tags.get('95')?.[2] ?? 0) & pinTriesUsedUp) !== 0
+  const checks: readonly ChipCheck[] = chipCheck.responseCode
+    ? [chipCheck]
+    : [
+        chipCheck,
+        { ...counted, result: 'passed', ...listFindings(found, read) },
+        ...checkOfflinePin(report, isPinBlocked, message.hasPinBlock),
+      ]
+  const { panSequenceNumber } = chip
+  const reported: ReportedChip = {
+    publicToken: found.publicToken,
+    // The commit of the authorization records them.
+    remainingOfflineTries: null,
+    waiting: found.waiting,
+    report: {
+      panSequenceNumber,
+      atc,
+      results: tags.get('9F5B') ?? null,
+      processed: report.processedCommands,
+      hasFailed: report.hasFailedCommand,
+    },
+  }
+  return {
+    checks,
+    objection: checks.at(-1)?.responseCode ?? null,
+    use: {
+      panSequenceNumber,
+      atc,
+      keyVersion,
+      atcWindow: found.chip.atcWindow,
+      remainingOfflineTries: report.remainingOfflineTries,
+    },
+    reported,
+    answer: answerOnce(context, read, reported),
+  }
+}
+
+/** TVR, byte 3, bit 6: the tries of the PIN in the chip are used up (EMV Book 3, annex C5). */
+const pinTriesUsedUp = 0x20
+
+async function verifyCryptogram(
+  { hsm, observe }: ChipReader,
+  { chip, cryptogram, keyVersion }: ReadMessage,
+): Promise<Verdict> {
+  try {
+    const isRight = await hsm.verifyCryptogram(chip, `chip-ac/${keyVersion}`, cryptogram)
+    return isRight ? 'right' : 'wrong'
+  } catch (error) {
+    // Any message can name a key that does not exist.
+    if (error instanceof UnknownKey) return 'unknown_key'
+    observe.hsmFaulted(error)
+    return 'unresolved'
+  }
+}
+
+const replayedCheck = (atc: number): ChipCheck => ({
+  check: 'cryptogram',
+  result: 'failed',
+  atc,
+  findings: ['cryptogram_replayed'],
+  responseCode: '88',
+})
+
+/** The chip of a message whose cryptogram another message used first. */
+export const toReplayed = ({ checks }: PresentedChip): PresentedChip =>
+  refuse([
+    ...checks.filter(({ check }) => check === 'chip'),
+    replayedCheck(checks.find(({ check }) => check === 'cryptogram')?.atc ?? 0),
+  ])
+
+/** Compares the chip data with the message. */
+function checkData({ transaction }: ChipMessage, { chip }: FoundChip, tags: ChipTags): ChipCheck {
+  const { money } = transaction
+  const currency = findCurrency(toHex(tags.get('5F2A')).slice(1))
+  const isOther =
+    money !== null &&
+    (Number(toHex(tags.get('9F02'))) !== money.amount || currency?.code !== money.currency)
+  const check = 'chip'
+  if (!isOther) return { check, result: 'passed' }
+  const findings: ChipFinding[] = ['data_disagreement']
+  return chip.disagreement === 'decline'
+    ? { check, result: 'failed', findings, responseCode: '88' }
+    : { check, result: 'passed', findings }
+}
+
+function listFindings(
+  { chip, highestAtc }: FoundChip,
+  { atc, report }: ReadMessage,
+): Pick<ChipCheck, 'findings'> {
+  const findings: ChipFinding[] = []
+  if (highestAtc !== null && atc - highestAtc > chip.atcJump) findings.push('atc_jump')
+  if (report.hasFailedCommand) findings.push('command_failed')
+  return findings.length > 0 ? { findings } : {}
+}
+
+/** What the chip and the terminal say of the PIN in the chip; nothing if it was not asked for. */
+function checkOfflinePin(
+  report: ChipReport,
+  isBlocked: boolean,
+  hasPinBlock: boolean,
+): readonly ChipCheck[] {
+  const check = 'offline_pin'
+  const findings: ChipFinding[] = []
+  if (report.isOfflinePinFailed) findings.push('offline_pin_failed')
+  if (report.isOfflinePinBlocked || isBlocked) findings.push('offline_pin_blocked')
+  if (findings.length === 0) {
+    return report.isOfflinePinPerformed ? [{ check, result: 'passed' }] : []
+  }
+  const failed: ChipCheck = { check, result: 'failed', findings }
+  return [isBlocked && !hasPinBlock ? { ...failed, responseCode: '75' } : failed]
+}
+
+/** The commands are composed once, because they do not depend on the response code. */
+function answerOnce(
+  context: ChipReader,
+  { chip, cryptogram, keyVersion }: ReadMessage,
+  reported: ReportedChip,
+): PresentedChip['answer'] {
+  type Composed = Awaited<ReturnType<typeof composeCommands>>
+  let commands: Promise<Composed> | null = null
+  const compose = async (code: string) => {
+    try {
+      const issuer = await authenticateIssuer(context.hsm, { chip, cryptogram, keyVersion }, code)
+      commands ??= composeCommands(context, { ...chip, keyVersion }, reported, cryptogram)
+      const { bytes, sent } = await commands
+      const data = Buffer.concat([composeChipData([['91', issuer]]), bytes])
+      return { data: data.toString('hex'), sent }
+    } catch (error) {
+      context.observe.hsmFaulted(error)
+      return null
+    }
+  }
+  const answers = new Map<string, ReturnType<typeof compose>>()
+  return (responseCode) => {
+    const code = isApprovalCode(responseCode) ? '00' : responseCode
+    const answer = answers.get(code) ?? compose(code)
+    answers.set(code, answer)
+    return answer
+  }
+}
+
+/** The card status update of an approval (EMV Book 3, annex C): the transaction is approved. */
+const approvingUpdate = Buffer.from('00800000', 'hex')
+const decliningUpdate = Buffer.alloc(4)
+
+/** Composes the value of tag 91. */
+async function authenticateIssuer(
+  hsm: Hsm,
+  { chip, cryptogram, keyVersion }: Pick<ReadMessage, 'chip' | 'cryptogram' | 'keyVersion'>,
+  code: string,
+): Promise<Uint8Array> {
+  const key = `chip-ac/${keyVersion}`
+  if (chip.profile.answer.method === 1) {
+    const responseCode = Buffer.from(code, 'latin1')
+    const arpc = await hsm.answerCryptogram(chip, key, cryptogram, { responseCode })
+    return Buffer.concat([arpc, responseCode])
+  }
+  const cardStatusUpdate = code === '00' ? approvingUpdate : decliningUpdate
+  const answer = { cardStatusUpdate, proprietaryData: Buffer.alloc(0) }
+  const arpc = await hsm.answerCryptogram(chip, key, cryptogram, answer)
+  return Buffer.concat([arpc, cardStatusUpdate])
+}

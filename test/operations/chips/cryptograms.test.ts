@@ -1,0 +1,308 @@
+import assert from 'node:assert/strict'
+import { randomBytes } from 'node:crypto'
+import { after, before, beforeEach, test } from 'node:test'
+import { parseChipData } from '../../../src/domain/chip-data.ts'
+import { type ChipProfileName, chipProfiles } from '../../../src/domain/chip-profile.ts'
+import { usualChip } from '../../../src/domain/product-chip.ts'
+import { product } from '../../support/builders.ts'
+import {
+  chipMoney,
+  issueChipCard,
+  type PlayedChip,
+  type Presented,
+  playChip,
+} from '../../support/chip.ts'
+import { ask, cvvTry, type IssuedCard, otherDigits, pinTry } from '../../support/network.ts'
+import { type Answer, openTestService, sql, type TestService } from '../../support/service.ts'
+
+let service: TestService
+let card: IssuedCard
+let chip: PlayedChip
+before(async () => {
+  service = await openTestService()
+})
+after(() => service.close())
+beforeEach(async () => {
+  card = await issueChipCard(service)
+  chip = await playChip(service, card)
+})
+
+const buy = async (presented: Presented, members: object = {}): Promise<Answer> => {
+  const { publicToken } = card
+  return ask(service, {
+    publicToken,
+    ...chipMoney,
+    ...members,
+    chip: await chip.present(presented),
+  })
+}
+
+/** The recorded authorization of an answer, as its client reads it. */
+const recordOf = async ({ json }: Answer) => {
+  const path = `/cards/${json.publicToken}/authorizations`
+  const { json: records } = await service.call('GET', path)
+  return records[0]
+}
+const reasonOf = async (answer: Answer) => (await recordOf(answer)).declineReason
+const checkOf = async (answer: Answer, name: string) =>
+  (await recordOf(answer)).checks.find(({ check }: { check: string }) => check === name)
+
+const triesOf = async (publicToken: string) => {
+  const [row] = await sql<{ spent: number }>(
+    service.database,
+    `select spent from try_counter where public_token = $1 and kind = 'pin'`,
+    [publicToken],
+  )
+  return row?.spent
+}
+
+for (const [at, name] of (Object.keys(chipProfiles) as ChipProfileName[]).entries()) {
+  test(`a right cryptogram is approved and answered: ${name}`, async () => {
+    const productId = 3201 + at
+    await product(service.database, {
+      productId,
+      chip: { profile: name, ...usualChip },
+    })
+    card = await issueChipCard(service, { cardProduct: productId })
+    chip = await playChip(service, card, name)
+    const answer = await buy({ atc: 1 }, pinTry(service, card))
+    assert.deepEqual([answer.status, answer.json.responseCode], [200, '00'], answer.text)
+    const parsed = parseChipData(Buffer.from(answer.json.chip.data, 'hex'))
+    assert.ok('tags' in parsed)
+    const { method } = chipProfiles[name].answer
+    assert.deepEqual(
+      [...parsed.tags].map(([tag, value]) => [tag, value.length]),
+      [['91', method === 1 ? 10 : 8]],
+    )
+    const declined = await buy({ atc: 2 }, pinTry(service, card, otherDigits(card.pin)))
+    assert.equal(declined.json.responseCode, '55')
+    assert.ok(declined.json.chip.data.startsWith('91'), 'a decline is answered, too')
+  })
+}
+
+test('a wrong cryptogram costs no PIN try and compares no PIN', async () => {
+  for (let count = 0; count < 5; count += 1) {
+    const changed = { '9F26': randomBytes(8).toString('hex') }
+    const answer = await buy({ atc: 1, changed }, pinTry(service, card, otherDigits(card.pin)))
+    assert.deepEqual(
+      [answer.json.responseCode, answer.json.pin.result, answer.json.pin.remainingTries],
+      ['88', 'not_checked', 3],
+    )
+    assert.equal(answer.json.chip, undefined)
+    assert.equal(await reasonOf(answer), 'wrong_cryptogram')
+  }
+  assert.equal(await triesOf(card.publicToken), 0)
+  const right = await buy({ atc: 1 }, pinTry(service, card))
+  assert.equal(right.json.responseCode, '00', 'and moves no counter')
+})
+
+test('each transaction counter is accepted once, within the window', async () => {
+  const codes = async (atcs: readonly number[]) => {
+    const answers: string[] = []
+    for (const atc of atcs) answers.push((await buy({ atc })).json.responseCode)
+    return answers
+  }
+  assert.deepEqual(await codes([100, 100]), ['00', '88'], 'an equal one is a replay')
+  assert.deepEqual(await codes([99, 99, 84]), ['00', '88', '00'], 'a lower one counts once')
+  assert.deepEqual(await codes([83]), ['88'], 'but not below the window')
+  assert.deepEqual(await codes([150, 134, 99]), ['00', '00', '88'])
+  const replayed = await buy({ atc: 150 })
+  assert.equal(await reasonOf(replayed), 'cryptogram_replayed')
+  assert.equal(replayed.json.chip, undefined)
+  const { findings, result } = await checkOf(await buy({ atc: 251 }), 'cryptogram')
+  assert.deepEqual([result, findings], ['passed', ['atc_jump']])
+  assert.deepEqual(await codes([65_535, 0, 65_534, 65_535]), ['00', '88', '00', '88'])
+})
+
+test('a repeat under its key gets the first answer, not that of a replay', async () => {
+  const headers = { 'idempotency-key': 'first' }
+  const body = {
+    publicToken: card.publicToken,
+    ...chipMoney,
+    ...pinTry(service, card),
+    reference: 'R-1',
+    chip: await chip.present({ atc: 5 }),
+  }
+  const first = await ask(service, body, { headers })
+  const again = await ask(service, body, { headers })
+  assert.equal(first.json.responseCode, '00')
+  assert.deepEqual(again.json, first.json)
+  assert.equal(again.headers['idempotency-replayed'], 'true')
+  const other = await ask(service, body, { headers: { 'idempotency-key': 'second' } })
+  assert.equal(other.json.responseCode, '88')
+  const { pin: _, ...unpinned } = { ...body, pin: null }
+  assert.equal((await ask(service, unpinned)).json.responseCode, '88')
+})
+
+test('a counter is used with a decline, too, and where no try is spent', async () => {
+  await service.call('PUT', `/cards/${card.publicToken}/status`, {
+    body: { cardStatusCode: '62' },
+  })
+  const declined = await buy({ atc: 3 })
+  assert.equal(declined.json.responseCode, '62')
+  assert.ok(declined.json.chip, 'the chip is answered')
+  await service.call('PUT', `/cards/${card.publicToken}/status`, {
+    body: { cardStatusCode: '00' },
+  })
+  assert.equal((await buy({ atc: 3 })).json.responseCode, '88')
+})
+
+test('each chip of a card has its own counter', async () => {
+  const renewed = await playChip(service, card, 'visa-cvn18', '02')
+  assert.equal((await buy({ atc: 9 })).json.responseCode, '00')
+  chip = renewed
+  assert.equal((await buy({ atc: 9 })).json.responseCode, '00')
+})
+
+test('chip data that are missing, unreadable or of another profile decline alike', async () => {
+  const { publicToken } = card
+  const good = Buffer.from((await chip.present({ atc: 1 })).data, 'hex')
+  const other = await playChip(service, card, 'cpa')
+  const declines: [string, object, string][] = [
+    ['missing', {}, 'chip_data_missing'],
+    ['cut off', { chip: { data: good.subarray(0, -1).toString('hex') } }, 'invalid_chip_data'],
+    ['a repeated tag', { chip: { data: `${good.toString('hex')}9c0100` } }, 'invalid_chip_data'],
+    ['another profile', { chip: await other.present({ atc: 1 }) }, 'invalid_chip_data'],
+    [
+      'an offline cryptogram',
+      { chip: await chip.present({ atc: 1, changed: { '9F27': '40' } }) },
+      'invalid_chip_data',
+    ],
+    [
+      'an unknown key',
+      { chip: await chip.present({ atc: 1, changed: { '9F10': '06771203a00000' } }) },
+      'wrong_cryptogram',
+    ],
+    [
+      'another entry mode',
+      { entryMode: 'ecommerce', chip: await chip.present({ atc: 1 }) },
+      'invalid_chip_data',
+    ],
+  ]
+  const answers = new Set<string>()
+  for (const [title, members, reason] of declines) {
+    const request = {
+      publicToken,
+      ...chipMoney,
+      ...pinTry(service, card),
+      reference: 'R',
+      ...members,
+    }
+    const answer = await ask(service, request)
+    assert.equal(await reasonOf(answer), reason, title)
+    answers.add(answer.text)
+  }
+  assert.equal(answers.size, 1, 'to the byte')
+  assert.equal(await triesOf(publicToken), 0)
+})
+
+test('10,000 mutated messages are declined, and none is an error', {
+  timeout: 240_000,
+}, async () => {
+  const { publicToken } = card
+  const good = Buffer.from((await chip.present({ atc: 1 })).data, 'hex')
+  const counts: Record<string, number> = {}
+  for (let count = 0; count < 10_000; count += 100) {
+    const answers = await Promise.all(
+      Array.from({ length: 100 }, () => {
+        const data = mutate(good)
+        return ask(service, { publicToken, ...chipMoney, chip: { data: data.toString('hex') } })
+      }),
+    )
+    for (const { json, status } of answers) {
+      const name = `${status} ${json.responseCode ?? json.code}`
+      counts[name] = (counts[name] ?? 0) + 1
+    }
+  }
+  // A change of what enters no cryptogram leaves it right, once.
+  assert.ok((counts['200 00'] ?? 0) <= 1, JSON.stringify(counts))
+  assert.equal((counts['200 88'] ?? 0) + (counts['200 00'] ?? 0), 10_000, JSON.stringify(counts))
+})
+
+/** Flips a bit, cuts off, inserts or doubles a part. */
+function mutate(good: Buffer): Buffer {
+  const [kind = 0, at = 0, bits = 0] = randomBytes(3)
+  const place = at % good.length
+  const changed = Buffer.from(good)
+  changed[place] = (changed[place] ?? 0) ^ (bits || 1)
+  if (kind < 128) return changed
+  if (kind < 170) return good.subarray(0, Math.max(1, place))
+  if (kind < 210)
+    return Buffer.concat([good.subarray(0, place), Buffer.of(bits), good.subarray(place)])
+  return Buffer.concat([good, good.subarray(place)]).subarray(0, 255)
+}
+
+test('data that differ from the message are recorded, or decline as the product says', async () => {
+  const recorded = await buy({ atc: 1, amount: 999 })
+  assert.equal(recorded.json.responseCode, '00')
+  assert.deepEqual((await checkOf(recorded, 'chip')).findings, ['data_disagreement'])
+  await product(service.database, {
+    productId: 3220,
+    chip: { profile: 'visa-cvn18', ...usualChip, disagreement: 'decline' },
+  })
+  card = await issueChipCard(service, { cardProduct: 3220 })
+  chip = await playChip(service, card)
+  const declined = await buy({ atc: 1, amount: 999 })
+  assert.equal(declined.json.responseCode, '88')
+  assert.equal(await reasonOf(declined), 'chip_data_disagrees')
+  const agreeing = await buy({ atc: 2 })
+  assert.equal(agreeing.json.responseCode, '00')
+})
+
+test('missing chip data are recorded where the product allows them', async () => {
+  await product(service.database, {
+    productId: 3221,
+    chip: { profile: 'visa-cvn18', ...usualChip, missingData: 'record' },
+  })
+  card = await issueChipCard(service, { cardProduct: 3221 })
+  const { publicToken } = card
+  const answer = await ask(service, { publicToken, ...chipMoney, ...pinTry(service, card) })
+  assert.equal(answer.json.responseCode, '00')
+  assert.deepEqual((await checkOf(answer, 'chip')).findings, ['data_missing'])
+})
+
+test('a card without a chip ignores chip data, and other entries need none', async () => {
+  const { publicToken } = await service.createCard()
+  const chipOf = await playChip(service, { publicToken })
+  const virtual = await ask(service, { publicToken, chip: await chipOf.present({ atc: 1 }) })
+  assert.deepEqual([virtual.json.responseCode, virtual.json.chip], ['00', undefined])
+  const remote = await ask(service, { ...cvvTry(card), ...chipMoney })
+  assert.equal(remote.json.responseCode, '00')
+})
+
+test('a PIN that is blocked in the chip declines, unless the PIN is checked online', async () => {
+  const tvr = '0000200000'
+  const report = {
+    isOfflinePinPerformed: true,
+    isOfflinePinFailed: true,
+    isOfflinePinBlocked: true,
+  }
+  const declined = await buy({ atc: 1, tvr, report })
+  assert.equal(declined.json.responseCode, '75')
+  assert.ok(declined.json.chip, 'the chip is answered, so that commands reach it')
+  assert.equal(await reasonOf(declined), 'chip_pin_blocked')
+  const { findings } = await checkOf(declined, 'offline_pin')
+  assert.deepEqual(findings, ['offline_pin_failed', 'offline_pin_blocked'])
+  const online = await buy({ atc: 2, tvr, report }, pinTry(service, card))
+  assert.equal(online.json.responseCode, '00')
+  const [row] = await sql(
+    service.database,
+    'select remaining_offline_tries from chip where public_token = $1',
+    [card.publicToken],
+  )
+  assert.deepEqual(row, { remaining_offline_tries: 0 })
+})
+
+test('wrong cryptograms are counted by how the card was presented', async () => {
+  const count = async () => {
+    const { text } = await service.call('GET', '//metrics', { listener: 'private', token: null })
+    const lines = text.split('\n')
+    return ['cryptogram_guessing_total', 'wrong_cryptograms_total{entry_mode="chip"}'].map((name) =>
+      Number(lines.find((line) => line.startsWith(`pinfold_${name} `))?.split(' ')[1] ?? 0),
+    )
+  }
+  const [guessing = 0, wrong = 0] = await count()
+  const changed = { '9F26': '0011223344556677' }
+  for (let guesses = 0; guesses < 12; guesses += 1) await buy({ atc: 1, changed })
+  assert.deepEqual(await count(), [guessing + 1, wrong + 12])
+})

@@ -249,6 +249,15 @@ interface Authorization {
   readonly responseCode: string
   readonly pin?: Result
   readonly cvv?: Result
+  readonly virtualChip?: VirtualChip
+}
+
+/** What happened in the virtual chip. */
+interface VirtualChip {
+  readonly offlinePin: string
+  readonly remainingOfflineTries: number
+  readonly answerVerified: boolean
+  readonly commands: readonly { readonly number: number; readonly result: string }[]
 }
 
 export const simulateCommand: cli.Command = {
@@ -283,6 +292,18 @@ export const simulateCommand: cli.Command = {
       help: 'chip, contactless, magstripe, atm, ecommerce or moto',
       pointer: '/entryMode',
     },
+    chip: {
+      type: 'boolean',
+      help: 'the virtual chip makes a cryptogram and takes the answer',
+      pointer: '/chip',
+    },
+    'offline-pin': {
+      type: 'string',
+      value: 'DIGITS',
+      help: 'the PIN that the virtual chip compares itself',
+      pointer: '/offlinePin',
+      needs: 'chip',
+    },
     ...priceOptions,
     merchant: { type: 'string', value: 'NAME', help: 'who sells', pointer: '/merchant/name' },
     mcc: {
@@ -305,11 +326,13 @@ export const simulateCommand: cli.Command = {
           cvv: cli.findText(call, 'cvv'),
           expiryDate: cli.findText(call, 'expiry'),
           entryMode: cli.findText(call, 'mode'),
+          chip: call.options.chip === true || undefined,
+          offlinePin: cli.findText(call, 'offline-pin'),
           ...findPrice(call),
           merchant: findMerchant(call),
         }),
       )
-      const { approved, authorizationId, cvv, pin, responseCode } = answer
+      const { approved, authorizationId, cvv, pin, responseCode, virtualChip } = answer
       const verdict = `${approved ? 'Approved' : 'Declined'}, response code ${responseCode}.`
       return {
         json: answer,
@@ -317,6 +340,7 @@ export const simulateCommand: cli.Command = {
           verdict,
           formatResult('PIN', pin),
           formatResult('CVV', cvv),
+          ...(virtualChip ? formatChip(virtualChip) : []),
           line`Why: pinfold authorizations show ${authorizationId}`,
         ].join('\n'),
       }
@@ -333,3 +357,12 @@ function findMerchant(call: cli.Call): Merchant | undefined {
 
 const formatResult = (name: string, result: Result | undefined): string =>
   result ? `${name}: ${result.result}, ${result.remainingTries} tries left` : `${name}: not checked`
+
+/** Describes what happened in the virtual chip. */
+const formatChip = (chip: VirtualChip): readonly string[] => [
+  line`PIN in the chip: ${chip.offlinePin}, ${chip.remainingOfflineTries} tries left`,
+  chip.answerVerified
+    ? 'The chip verified the answer.'
+    : 'The chip got no answer that it verifies.',
+  ...chip.commands.map(({ number, result }) => line`Chip command ${number}: ${result}`),
+]

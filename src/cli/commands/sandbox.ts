@@ -1,5 +1,5 @@
 import * as cli from '../command.ts'
-import { asAdministrator } from '../connection/connection.ts'
+import { asAdministrator, asClient } from '../connection/connection.ts'
 import { line, sheet, table } from '../output.ts'
 
 /** A snapshot of the sandbox. */
@@ -10,11 +10,20 @@ interface Snapshot {
   readonly rows: number
 }
 
+/** A PIN that a virtual chip compared. */
+interface TriedPin {
+  readonly offlinePin: string
+  readonly remainingOfflineTries: number
+}
+
 const path = '/sandbox/snapshots'
 
 const pathOf = ({ names: [name = ''] }: cli.Call): string => `${path}/${encodeURIComponent(name)}`
 
-/** Snapshots of the sandbox: a test suite starts each case from the same state. */
+/**
+ * Snapshots of the sandbox, so that a test suite starts each case from the same state, and its
+ * virtual chips.
+ */
 export const sandboxCommands: readonly cli.Command[] = [
   {
     words: 'sandbox snapshot',
@@ -71,6 +80,54 @@ export const sandboxCommands: readonly cli.Command[] = [
         const [snapshotName = ''] = call.names
         await ask('DELETE', pathOf(call))
         return { json: { snapshotName }, text: line`The snapshot ${snapshotName} is deleted.` }
+      }),
+  },
+  {
+    words: 'sandbox chip',
+    names: ['CARD'],
+    namePointers: { '/publicToken': 'CARD' },
+    summary: 'shows the virtual chip of a card, makes one, or types a PIN into it',
+    description:
+      'A new chip has the PIN that the card has then. pinfold simulate CARD --chip buys with it. ' +
+      'The list of processes\nshows the PIN, so use test cards only.',
+    options: {
+      make: {
+        type: 'boolean',
+        help: 'makes a chip, which replaces the one before',
+      },
+      'offline-tries': {
+        type: 'string',
+        value: 'N',
+        help: 'the limit of the PIN in the chip; by default that of the product',
+        pointer: '/offlineTryLimit',
+        needs: 'make',
+      },
+      'offline-pin': {
+        type: 'string',
+        value: 'DIGITS',
+        help: 'a PIN that the chip compares, in a transaction that is not sent',
+        pointer: '/pin',
+      },
+    },
+    connection: cli.clientConnection,
+    example: 'pinfold sandbox chip 4820117360 --make',
+    run: (call) =>
+      asClient(call, async ({ ask, base }) => {
+        const [publicToken = ''] = call.names
+        const chipPath = `${base}/simulator/cards/${encodeURIComponent(publicToken)}/chip`
+        const pin = cli.findText(call, 'offline-pin')
+        if (call.options.make === true) {
+          const offlineTryLimit = cli.parseNumber(call, 'offline-tries')
+          await ask('POST', chipPath, cli.given({ offlineTryLimit }))
+        }
+        if (pin !== undefined) {
+          const tried = await ask<TriedPin>('POST', `${chipPath}/transactions`, { pin })
+          const { offlinePin, remainingOfflineTries } = tried
+          const text = line`PIN in the chip: ${offlinePin}, ${remainingOfflineTries} tries left`
+          return { json: tried, text }
+        }
+        const chip = await ask<object>('GET', chipPath)
+        return { json: chip, text: sheet(chip) }
       }),
   },
 ]

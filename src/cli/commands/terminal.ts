@@ -16,11 +16,14 @@ import * as cli from '../command.ts'
 import { asAdministrator, asClient } from '../connection/connection.ts'
 import { line, print } from '../output.ts'
 import { findPrice, priceOptions } from '../price.ts'
+import { type Conversation, playChip } from './terminal-chip.ts'
 
 /** The known data of a test card. */
 interface TestCard extends terminals.PresentedCard {
   readonly pin: string
   readonly cvv2: string
+  /** Null if the service was not asked for the card. */
+  readonly publicToken: string | null
 }
 
 /** One message of the conversation and its expected response code. */
@@ -73,6 +76,10 @@ export const terminalCommand: cli.Command = {
       help: 'who sells; Pinfold Test Shop unless given',
     },
     'key-index': { type: 'string', value: 'NN', help: 'its index; by default 01' },
+    chip: {
+      type: 'boolean',
+      help: 'plays a virtual chip instead, whose PIN is blocked and unblocked',
+    },
   },
   example: 'pinfold terminal --link acme-1 --zone-key-file pin-01.hex --amount 12.34',
   async run(call) {
@@ -84,15 +91,24 @@ export const terminalCommand: cli.Command = {
     const goods = findGoods(call)
     const keyName = composePinKeyName(profile, keyIndex)
     const zoneKey = await findZoneKey(call, sandbox, address, keyName)
+    const isChip = call.options.chip === true
+    if (isChip && profile.chip === null) {
+      throw new cli.UsageError(`The profile ${address.profile} has no chip data.`)
+    }
     const card = await findCard(call, sandbox)
     const isSilent = call.options.json === true
-    if (!zoneKey && !isSilent) {
+    if (!zoneKey && !isSilent && !isChip) {
       print(
         `Purchases with a PIN are omitted: the value of ${keyName} is unknown. Name its file ` +
           'with --zone-key-file.\n',
       )
     }
-    const turns = await play({ ...address, profile, zoneKey, keyIndex, ...goods }, card, isSilent)
+    const stage = { ...address, profile, zoneKey, keyIndex, ...goods }
+    const turns = await play(stage, isSilent, (conversation) =>
+      isChip
+        ? playCardWithChip(call, conversation, stage, card)
+        : playCard(conversation, stage, card),
+    )
     const wrong = turns.filter(({ due, got }) => due !== got)
     const { host, port } = address
     return {
@@ -187,7 +203,11 @@ async function findCard(call: cli.Call, sandbox: SandboxFile | null): Promise<Te
   const pan = cli.findText(call, 'pan')
   const needed = (option: string) => cli.requireText(call, option)
   if (pan !== undefined) {
-    return { pan, expiry: needed('expiry'), pin: needed('pin'), cvv2: needed('cvv2') }
+    const [expiry, pin, cvv2] = [needed('expiry'), needed('pin'), needed('cvv2')]
+    if (call.options.chip === true) {
+      throw new cli.UsageError('--chip creates its own card: leave out --pan.')
+    }
+    return { pan, expiry, pin, cvv2, publicToken: null }
   }
   if (!sandbox) throw new cli.UsageError('A card can only be created in a sandbox: give --pan.')
   return makeCard(call, sandbox)
@@ -197,7 +217,10 @@ async function findCard(call: cli.Call, sandbox: SandboxFile | null): Promise<Te
 const makeCard = (call: cli.Call, { baseUrl }: SandboxFile): Promise<TestCard> =>
   asClient(call, async ({ ask, base }) => {
     const { publicToken } = await ask<{ readonly publicToken: string }>('POST', `${base}/cards`, {
-      cardType: 'Virtual',
+      // Only physical cards have a chip.
+      ...(call.options.chip === true
+        ? { cardType: 'Physical', activateNow: true }
+        : { cardType: 'Virtual' }),
       cardProduct: 1001,
       cardHolder: { firstName: 'Ana', lastName: 'Lim', dateOfBirth: '1990-04-17' },
       address: { addressLine1: 'Calle Mayor 1', postCode: '28013', country: 'ESP' },
@@ -212,7 +235,7 @@ const makeCard = (call: cli.Call, { baseUrl }: SandboxFile): Promise<TestCard> =
         const request = await requestCardData(keys, publicToken)
         const sealed = await ask('POST', `${base}/cards/${publicToken}/encrypted`, request.body)
         const { cvv, expiryDate, pan } = await request.open(sealed)
-        return { pan, expiry: expiryDate, pin, cvv2: cvv }
+        return { pan, expiry: expiryDate, pin, cvv2: cvv, publicToken }
       } catch (error) {
         // At the first start, its keys are made in the background.
         if (waitedMs > keysMs) throw error
@@ -286,9 +309,45 @@ function* writeScenes(stage: Stage, card: TestCard): Generator<Scene> {
   yield { title: 'its reversal, which restores no try', outcome: '00', message: reversal }
 }
 
-/** Plays the conversation from sign-on to reversal. */
-async function play(stage: Stage, card: TestCard, isSilent: boolean): Promise<readonly Turn[]> {
-  const { host, port, profile } = stage
+/** Plays purchases with PINs and CVV2s, a repeat and a reversal. */
+async function playCard(conversation: Conversation, stage: Stage, card: TestCard): Promise<void> {
+  for (const { message, outcome, title } of writeScenes(stage, card)) {
+    await conversation.send(title, outcome, message)
+  }
+}
+
+/** Plays purchases with the virtual chip of the card. */
+const playCardWithChip = (
+  call: cli.Call,
+  conversation: Conversation,
+  { merchantName, price, profile }: Stage,
+  card: TestCard,
+): Promise<void> =>
+  asClient(call, (service) => {
+    const { pin, publicToken } = card
+    if (publicToken === null) throw new Error('A card with a virtual chip has no token.')
+    const createMessage = () => {
+      const message = terminals.createPurchase(card, price)
+      const sold = terminals.withMerchant(profile, message, merchantName)
+      return terminals.presentedOn(profile, sold, 'chip')
+    }
+    const wrongPin = otherDigits(pin)
+    return playChip(service, conversation, {
+      profile,
+      publicToken,
+      pin,
+      wrongPin,
+      price,
+      createMessage,
+    })
+  })
+
+/** Plays a conversation after sign-on and echo. */
+async function play(
+  { host, port, profile }: Stage,
+  isSilent: boolean,
+  act: (conversation: Conversation) => Promise<void>,
+): Promise<readonly Turn[]> {
   const socket = connect({ host, port })
   await once(socket, 'connect').catch((cause: Error) => {
     throw new cli.Unreachable(`No program is listening at ${host}:${port}.`, { cause })
@@ -299,16 +358,19 @@ async function play(stage: Stage, card: TestCard, isSilent: boolean): Promise<re
   const turns: Turn[] = []
   const turn = async (title: string, due: string, ask: () => ReturnType<typeof terminal.ask>) => {
     if (!isSilent) print(`— ${title} —\n`)
-    turns.push({ title, due, got: (await ask()).fields['39'] ?? '' })
+    const answer = await ask()
+    turns.push({ title, due, got: answer.fields['39'] ?? '' })
+    return answer
   }
   const accepted = findResponseCode(profile, profile.version === '1993' ? '1804' : '0800', '00')
   try {
     await turn('sign-on', accepted, () => terminal.signOn())
     await turn('echo', accepted, () => terminal.echo())
-    for (const { message, outcome, title } of writeScenes(stage, card)) {
-      const due = findResponseCode(profile, message.mti, outcome)
-      await turn(title, due, () => terminal.ask(message))
-    }
+    await act({
+      send: (title, outcome, message) =>
+        turn(title, findResponseCode(profile, message.mti, outcome), () => terminal.ask(message)),
+      note: (title, due, got) => turns.push({ title, due, got }),
+    })
     return turns
   } finally {
     terminal.close()

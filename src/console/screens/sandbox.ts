@@ -37,6 +37,12 @@ async function sandboxPage(visit: Visit, above: Content, token = ''): Promise<Pa
             <label>How the card is read<select name="entryMode">
               ${entryModes.map((mode) => html`<option>${mode}</option>`)}
             </select></label>
+            <label>Virtual chip of the card<select name="chip">
+              <option value="">Not used</option>
+              <option value="yes">Makes a cryptogram and takes the answer</option>
+            </select></label>
+            <label>PIN that the chip compares<input type="password" name="offlinePin"
+              maxlength="12" inputmode="numeric" autocomplete="off"></label>
             <p class="hint">
               The sandbox's card network sends the request, with a real PIN block. Requests spend
               tries as usual.
@@ -64,29 +70,52 @@ async function sandboxPage(visit: Visit, above: Content, token = ''): Promise<Pa
 const AuthorizationSchema = Type.Object({
   approved: Type.Boolean(),
   responseCode: Type.String(),
+  virtualChip: Type.Optional(
+    Type.Object({
+      offlinePin: Type.String(),
+      remainingOfflineTries: Type.Integer(),
+      answerVerified: Type.Boolean(),
+      commands: Type.Array(Type.Object({ number: Type.Integer(), result: Type.String() })),
+    }),
+  ),
 })
+type AnsweredAuthorization = Static<typeof AuthorizationSchema>
+
+/** Describes what happened in the virtual chip. */
+function describeChip({ virtualChip }: AnsweredAuthorization): readonly string[] {
+  if (!virtualChip) return []
+  const { answerVerified, commands, offlinePin, remainingOfflineTries } = virtualChip
+  return [
+    `PIN in the chip: ${offlinePin.replace('_', ' ')}, ${remainingOfflineTries} tries left`,
+    answerVerified ? 'The chip verified the answer.' : 'The chip got no answer that it verifies.',
+    ...commands.map(({ number, result }) => `Chip command ${number}: ${result}`),
+  ]
+}
 
 export const authorizeAct: Act = {
   path: '/console/sandbox/authorizations',
   access: 'admin',
-  async perform(visit, { cvv, entryMode, pin, publicToken = '' }) {
+  async perform(visit, { chip, cvv, entryMode, offlinePin, pin, publicToken = '' }) {
     const answer = await visit.call('POST', '/sandbox/authorizations', {
       publicToken,
       entryMode,
       ...(pin && { pin }),
       ...(cvv && { cvv }),
+      ...((chip || offlinePin) && { chip: true }),
+      ...(offlinePin && { offlinePin }),
     })
     if (answer.status !== 200) {
       const problem = toProblem(answer)
       const page = await sandboxPage(visit, refusal(problem), publicToken)
       return { ...page, status: problem.status }
     }
-    const { approved, responseCode } = answer.body as Static<typeof AuthorizationSchema>
+    const authorization = answer.body as AnsweredAuthorization
+    const { approved, responseCode } = authorization
     // Shown once: reloading the page sends no second request, which would spend a try.
     return {
       to: '/console/sandbox',
       notice: {
-        lines: [approved ? 'Approved' : `Declined ${responseCode}`],
+        lines: [approved ? 'Approved' : `Declined ${responseCode}`, ...describeChip(authorization)],
         link: {
           href: path`/console/cards/${publicToken}`,
           text: 'The page of the card shows every check.',

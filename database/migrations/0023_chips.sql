@@ -50,5 +50,9 @@ create table chip_command (
   check (pin_block is null or command = 'change_pin' and state in ('pending', 'sent'))
 );
 
+-- The PINs that a re-encryption moves.
+create index chip_command_with_pin on chip_command (public_token, command_number)
+  where pin_block is not null;
+
 create index chip_command_waiting on chip_command (public_token, command_number)
   where state in ('pending', 'sent');

@@ -104,6 +104,20 @@ export const problemKinds = {
       'set, read, blocked or unblocked, and its data is no longer disclosed. Its statuses can ' +
       'still be read. Create a new card instead.',
   },
+  card_without_chip: {
+    status: 409,
+    title: 'The card has no chip.',
+    explanation:
+      'Only a physical card of a product with a chip has one. The operator of the service gives ' +
+      'the product its chip.',
+  },
+  too_many_chip_commands: {
+    status: 409,
+    title: 'Too many commands wait for the chip.',
+    explanation:
+      'Commands travel in answers to online transactions of the chip, and 16 of them wait ' +
+      'already. Request the command again after the chip was online.',
+  },
   card_status_conflict: {
     status: 409,
     title: 'The card cannot move to this status.',

@@ -127,6 +127,9 @@ const exceptions: Readonly<Record<string, readonly string[]>> = {
     ),
     ...['nonce', 'key'].map((name) => `/thr/processor/cards/:publicToken/encrypted body/${name}`),
   ],
+  'it is the bytes of a counter or a limit in the chip, which end in no text': [
+    '/thr/processor/cards/:publicToken/chip/commands body/value',
+  ],
   'what is called is judged as a whole (src/outbound/target-url.ts)': [
     ...['/thr/processor/webhooks body/url', '/thr/processor/webhooks/:webhookId body/url'],
     '/thr/processor/decision-endpoint body/url',

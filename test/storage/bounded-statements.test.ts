@@ -49,10 +49,13 @@ import {
 } from '../../src/storage/cards/changes.ts'
 import { insertCard, type NewCardRow } from '../../src/storage/cards/create-card.ts'
 import { recordDisclosure } from '../../src/storage/cards/disclosures.ts'
-import { deleteRetiredFingerprints } from '../../src/storage/cards/keys-of-cards.ts'
+import {
+  deleteRetiredFingerprints,
+  listPinsOfCommands,
+} from '../../src/storage/cards/keys-of-cards.ts'
 import { expireLimits } from '../../src/storage/cards/limits.ts'
 import { findTries } from '../../src/storage/cards/tries.ts'
-import { recordChipNews } from '../../src/storage/chips/commands.ts'
+import * as chipCommands from '../../src/storage/chips/commands.ts'
 import { findChip } from '../../src/storage/chips/find-chip.ts'
 import { expireAssertions } from '../../src/storage/clients/assertions.ts'
 import { listCalledAnswers } from '../../src/storage/decisions/calls.ts'
@@ -257,6 +260,15 @@ const chipNews = {
   failed: [],
   remainingOfflineTries: 3,
 }
+const requestedCommand = {
+  publicToken: token,
+  number: 2,
+  command: 'block_card',
+  dataObject: null,
+  clientId,
+  requestId: 'r',
+  operatorId: null,
+} as const
 const chipPin = { pinBlock: Buffer.alloc(16), pinKey: 'pin-storage/1' }
 const newPin = { pinBlock: null, pvv: '1234', pinKey: 'pvk/1', chipPin: null, envelope: null }
 const unblocks = { limitName: 'unblock-pin', purpose: 'unblocks', uses: 10, windowSeconds: 86_400 }
@@ -482,7 +494,12 @@ const calls: readonly ((database: Database, limit: number) => Promise<unknown>)[
   (database) => updateCardStatus(database, act, { from: '00', to: '62' }),
   (database) => updatePin(database, act, today, newPin),
   (database) => updatePin(database, act, today, { ...newPin, chipPin }),
-  (database) => recordChipNews(database, chipNews),
+  (database) => chipCommands.recordChipNews(database, chipNews),
+  (database) => chipCommands.queueRequestedCommand(database, requestedCommand, claim),
+  (database) => chipCommands.findChippedCard(database, token, clientId),
+  (database, limit) => chipCommands.listChips(database, token, limit),
+  (database, limit) => chipCommands.listChipCommands(database, token, limit),
+  (database, limit) => listPinsOfCommands(database, { publicToken: '', number: 0 }, limit),
   (database) => restoreTries(database, act, { kind: 'pin', limit: null, today }),
   (database) => restoreTries(database, act, { kind: 'pin', limit: unblocks, today }),
   (database) => spendAllTries(database, act, 'cvv', today),

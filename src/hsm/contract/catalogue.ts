@@ -189,7 +189,7 @@ export const keyCatalogue = {
     description: 'Enciphers PIN blocks at rest; no PIN is ever transported under it.',
     kind: { purpose: 'pin-storage', keyUsage: 'P0', action: 'blocks', ...aes256 },
     ...reEncrypted,
-    columns: ['card.pin_block', 'virtual_chip.pin_block'],
+    columns: ['card.pin_block', 'chip_command.pin_block', 'virtual_chip.pin_block'],
     ...staysHere,
     // Row 6, data encryption: at most two years. PINs get half of that.
     cryptoperiod: { originatorDays: year, recipientDays: 4 * year, usesAtMost: ofAes },

@@ -10,6 +10,7 @@ import { cardCvvRoutes } from './routes/card-cvv.ts'
 import { cardDataKeyRoute, cardDataKeySetRoute, getCardDataRoute } from './routes/card-data.ts'
 import { pinStatusRoute, revealPinRoute, setPinRoute, unblockPinRoute } from './routes/card-pin.ts'
 import * as cardRoutes from './routes/cards.ts'
+import { cardChipRoutes } from './routes/chips.ts'
 import {
   backTestControlsRoute,
   cardControlRoutes,
@@ -64,6 +65,7 @@ const routes = [
   cardControlRoutes,
   explainControlsRoute,
   backTestControlsRoute,
+  cardChipRoutes,
   authorizationRoutes,
   paymentRoutes,
   decisionEndpointRoutes,

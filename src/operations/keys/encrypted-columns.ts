@@ -126,6 +126,17 @@ export const keyedColumns: Readonly<Record<KeyedColumn, ReadPage>> = {
       },
     }
   }),
+  async 'chip_command.pin_block'({ database, hsm }, after, limit) {
+    const [publicToken = '', number = '0'] = after.split('/')
+    const from = { publicToken, number: Number(number) }
+    return (await cardKeys.listPinsOfCommands(database, from, limit)).map((row) => ({
+      position: `${row.publicToken}/${row.number}`,
+      keyVersion: versionIn('pin-storage', row.pinKey),
+      async move() {
+        return cardKeys.movePinOfCommand(database, row, await hsm.rewrapPin(row, row))
+      },
+    }))
+  },
   async 'virtual_chip.pin_block'({ database, hsm }, after, limit) {
     const chips = await virtualChips.listPinsOfVirtualChips(database, after, limit)
     return chips.map((chip) => ({

@@ -75,3 +75,21 @@ insert into pan_fingerprint (pan_fingerprint, public_token, key_version)
 values (:fingerprint, :publicToken, :keyVersion)
 on conflict (pan_fingerprint) do nothing
 returning public_token as "publicToken";
+
+-- name: list_pins_of_chip_commands
+select command.public_token as "publicToken", command.command_number as "number",
+  command.pin_block as "pinBlock", command.pin_key as "pinKey",
+  card.encrypted_pan as "encryptedPan"
+from chip_command as command
+join card on card.public_token = command.public_token
+where (command.public_token, command.command_number) > (:publicToken, :number)
+  and command.pin_block is not null
+order by command.public_token, command.command_number
+limit :limit;
+
+-- name: move_pin_of_chip_command
+update chip_command
+set pin_block = :newPinBlock, pin_key = :newPinKey
+where public_token = :publicToken and command_number = :number and pin_block = :pinBlock
+  and pin_key = :pinKey
+returning command_number as "number";

@@ -158,3 +158,48 @@ export const addPanFingerprint = async (
   publicToken: PublicToken,
 ): Promise<boolean> =>
   (await insertFingerprint(connection, { ...fingerprint, publicToken })).length > 0
+
+interface CommandPosition {
+  readonly publicToken: string
+  readonly number: number
+}
+
+/** A command that waits for its chip, with the PIN that it brings. */
+interface CommandUnderKey {
+  readonly publicToken: PublicToken
+  readonly number: number
+  readonly encryptedPan: Uint8Array
+  readonly pinBlock: Uint8Array
+  readonly pinKey: string
+}
+
+const selectCommands = declare<CommandPosition & { limit: number }, CommandUnderKey>(
+  'list_pins_of_chip_commands',
+)
+
+/** Lists some waiting commands with a PIN, by card and number. */
+export const listPinsOfCommands = (
+  connection: Connection,
+  after: CommandPosition,
+  limit: number,
+): Promise<CommandUnderKey[]> => selectCommands(connection, { ...after, limit })
+
+const updateCommandPin = declare<
+  Omit<CommandUnderKey, 'encryptedPan'> & {
+    readonly newPinBlock: Uint8Array
+    readonly newPinKey: string
+  }
+>('move_pin_of_chip_command')
+
+/**
+ * Stores the PIN of a command under another key.
+ * @returns whether the command still waited with the same one.
+ */
+export const movePinOfCommand = async (
+  connection: Connection,
+  { encryptedPan: _, ...command }: CommandUnderKey,
+  after: { readonly pinBlock: Uint8Array; readonly pinKey: string },
+): Promise<boolean> => {
+  const moved = { ...command, newPinBlock: after.pinBlock, newPinKey: after.pinKey }
+  return (await updateCommandPin(connection, moved)).length === 1
+}

@@ -1,6 +1,9 @@
+import type { CardStatusCode } from '../../domain/card-status.ts'
+import type { ChipCommandName, ChipCommandState } from '../../domain/chip-command.ts'
 import type { PublicToken } from '../../domain/identifiers.ts'
-import type { Connection } from '../engine/database.ts'
+import { type Connection, firstRow } from '../engine/database.ts'
 import { loadStatements } from '../engine/statements.ts'
+import { type Claim, type ClaimValues, claimParameters } from '../idempotency/idempotency.ts'
 
 const declare = loadStatements(import.meta.url)
 
@@ -21,3 +24,99 @@ const recordNews = declare<ChipNews>('record_chip_news')
 export const recordChipNews = async (connection: Connection, news: ChipNews): Promise<void> => {
   await recordNews(connection, news)
 }
+
+interface OwnCard {
+  readonly publicToken: PublicToken
+  readonly clientId: string
+}
+
+/** What a command to the chip of a card depends on. */
+export interface ChippedCard {
+  readonly statusCode: CardStatusCode
+  /** `YYYY-MM-DD`. */
+  readonly expiryDate: string
+  readonly lastSequence: number
+  /** Whether it is a physical card of a product with chips. */
+  readonly hasChip: boolean
+}
+
+const selectCard = declare<OwnCard, ChippedCard>('find_chipped_card')
+
+/** Returns a client's card, or null. */
+export const findChippedCard = async (
+  connection: Connection,
+  publicToken: PublicToken,
+  clientId: string,
+): Promise<ChippedCard | null> => firstRow(await selectCard(connection, { publicToken, clientId }))
+
+interface OfCard {
+  readonly publicToken: PublicToken
+  readonly limit: number
+}
+
+/** A chip that has made a valid cryptogram. */
+export interface ChipRow {
+  readonly panSequenceNumber: string
+  readonly highestAtc: number
+  readonly keyVersion: number
+  readonly remainingOfflineTries: number | null
+  readonly offlineTriesAt: Date | null
+}
+
+const selectChips = declare<OfCard, ChipRow>('list_chips')
+
+/** Lists the chips of a card by their sequence numbers. */
+export const listChips = (
+  connection: Connection,
+  publicToken: PublicToken,
+  limit: number,
+): Promise<ChipRow[]> => selectChips(connection, { publicToken, limit })
+
+/** A command, without its PIN and its value. */
+export interface ChipCommandRow {
+  readonly number: number
+  readonly command: ChipCommandName
+  readonly state: ChipCommandState
+  /** The tag that it puts, in hexadecimal digits; null for other commands. */
+  readonly tag: string | null
+  readonly createdAt: Date
+  readonly sentAt: Date | null
+  readonly sentCount: number
+  readonly endedAt: Date | null
+}
+
+const selectCommands = declare<OfCard, ChipCommandRow>('list_chip_commands')
+
+/** Lists the commands to the chip of a card, newest first. */
+export const listChipCommands = (
+  connection: Connection,
+  publicToken: PublicToken,
+  limit: number,
+): Promise<ChipCommandRow[]> => selectCommands(connection, { publicToken, limit })
+
+/** A command that a client requests. */
+export interface RequestedChipCommand {
+  readonly publicToken: PublicToken
+  /** That of the card's next event. */
+  readonly number: number
+  readonly command: ChipCommandName
+  /** The tag and the value that it puts; null for other commands. */
+  readonly dataObject: Uint8Array | null
+  readonly clientId: string
+  readonly requestId: string | null
+  readonly operatorId: string | null
+}
+
+const requestCommand = declare<
+  RequestedChipCommand & Omit<ClaimValues, 'publicToken'>,
+  { readonly isDone: boolean }
+>('request_chip_command')
+
+/** Queues a command for the chip of a card, unless the card had another event meanwhile. */
+export const queueRequestedCommand = async (
+  connection: Connection,
+  command: RequestedChipCommand,
+  claim: Claim | null,
+): Promise<boolean> =>
+  firstRow(await requestCommand(connection, { ...command, ...claimParameters(claim) }))?.isDone ??
+  false

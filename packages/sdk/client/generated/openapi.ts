@@ -249,6 +249,46 @@ export interface paths {
         readonly patch?: never;
         readonly trace?: never;
     };
+    readonly "/thr/processor/cards/{publicToken}/chip": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        /**
+         * Read a card's chip
+         * @description The chips of the card that have made a valid cryptogram, and the 50 newest commands, newest first.
+         */
+        readonly get: operations["getCardChip"];
+        readonly put?: never;
+        readonly post?: never;
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/thr/processor/cards/{publicToken}/chip/commands": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly get?: never;
+        readonly put?: never;
+        /**
+         * Command the chip of a card
+         * @description Queues a command. It travels in the answer to the next online transaction of the chip, and again until the chip reports a result.
+         */
+        readonly post: operations["queueChipCommand"];
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
     readonly "/thr/processor/authorizations": {
         readonly parameters: {
             readonly query?: never;
@@ -2245,6 +2285,26 @@ export interface components {
             /** @example 4821 */
             readonly pin: string;
         };
+        readonly PinStatus: {
+            /** @enum {string} */
+            readonly status: "Unblocked" | "Blocked";
+            /** @example The CVV can be used. */
+            readonly description: string;
+            /** @example 3 */
+            readonly remainingTries: number;
+            /**
+             * @description If the card has a chip: the newest command that changes or unblocks the PIN in it.
+             * @enum {string}
+             */
+            readonly chipUpdate?: "none" | "pending" | "sent" | "done" | "failed";
+            /** @description Of the PIN in the chip, as the chip reported it last. */
+            readonly remainingOfflineTries?: number;
+            /**
+             * Format: date-time
+             * @description When the chip reported it.
+             */
+            readonly reportedAt?: string;
+        };
         /** @description RFC 9457. */
         readonly Problem: {
             /** @example /problems/validation_failed */
@@ -3158,6 +3218,17 @@ export interface components {
                 readonly "application/problem+json": components["schemas"]["Problem"];
             };
         };
+        /** @description `card_without_chip`: The card has no chip. */
+        readonly CardWithoutChip: {
+            headers: {
+                readonly "X-Request-Id": components["headers"]["X-Request-Id"];
+                readonly "Api-Version": components["headers"]["Api-Version"];
+                readonly [name: string]: unknown;
+            };
+            content: {
+                readonly "application/problem+json": components["schemas"]["Problem"];
+            };
+        };
         /** @description `idempotency_key_in_use`: A request with this Idempotency-Key is still running. */
         readonly IdempotencyKeyInUse: {
             headers: {
@@ -3931,7 +4002,7 @@ export interface operations {
                      *       "remainingTries": 3
                      *     }
                      */
-                    readonly "application/json": components["schemas"]["TryStatus"];
+                    readonly "application/json": components["schemas"]["PinStatus"];
                 };
             };
             readonly 400: components["responses"]["MalformedRequest"];
@@ -4579,6 +4650,219 @@ export interface operations {
             readonly 415: components["responses"]["UnsupportedMediaType"];
             readonly 421: components["responses"]["MisdirectedRequest"];
             readonly 422: components["responses"]["ValidationFailed"];
+            readonly 429: components["responses"]["RateLimited"];
+            readonly 500: components["responses"]["InternalError"];
+            readonly 503: components["responses"]["Unavailable"];
+        };
+    };
+    readonly getCardChip: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                /** @description From the answer of Create Card. */
+                readonly publicToken: string;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description OK */
+            readonly 200: {
+                headers: {
+                    readonly "X-Request-Id": components["headers"]["X-Request-Id"];
+                    readonly "Api-Version": components["headers"]["Api-Version"];
+                    readonly RateLimit: components["headers"]["RateLimit"];
+                    readonly "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "chips": [
+                     *         {
+                     *           "panSequenceNumber": "00",
+                     *           "highestAtc": 12,
+                     *           "keyVersion": 1
+                     *         }
+                     *       ],
+                     *       "commands": [
+                     *         {
+                     *           "commandNumber": 7,
+                     *           "command": "unblock_pin",
+                     *           "state": "pending",
+                     *           "queuedAt": "2026-11-20T08:00:00.000Z",
+                     *           "sentCount": 0
+                     *         }
+                     *       ]
+                     *     }
+                     */
+                    readonly "application/json": {
+                        readonly chips: readonly {
+                            /** @example 00 */
+                            readonly panSequenceNumber: string;
+                            /**
+                             * @description The highest transaction counter.
+                             * @example 12
+                             */
+                            readonly highestAtc: number;
+                            /** @example 1 */
+                            readonly keyVersion: number;
+                            /** @description Of the PIN in the chip, if it has reported it. */
+                            readonly remainingOfflineTries?: number;
+                            /** Format: date-time */
+                            readonly reportedAt?: string;
+                        }[];
+                        readonly commands: readonly {
+                            /**
+                             * @description The `sequence` of the event that reports the queueing; tag 9F18 in messages.
+                             * @example 7
+                             */
+                            readonly commandNumber: number;
+                            /** @enum {string} */
+                            readonly command: "change_pin" | "unblock_pin" | "block_application" | "unblock_application" | "block_card" | "put_data";
+                            /** @enum {string} */
+                            readonly state: "pending" | "sent" | "done" | "failed" | "superseded";
+                            /** @example 9F58 */
+                            readonly tag?: string;
+                            /** Format: date-time */
+                            readonly queuedAt: string;
+                            /** @description How many answers carried it. */
+                            readonly sentCount: number;
+                            /** Format: date-time */
+                            readonly sentAt?: string;
+                            /** Format: date-time */
+                            readonly endedAt?: string;
+                        }[];
+                    };
+                };
+            };
+            readonly 400: components["responses"]["MalformedRequest"];
+            readonly 401: components["responses"]["Unauthenticated"];
+            readonly 403: components["responses"]["InsufficientScope"];
+            readonly 404: components["responses"]["CardNotFound"];
+            readonly 409: components["responses"]["CardWithoutChip"];
+            readonly 421: components["responses"]["MisdirectedRequest"];
+            readonly 422: components["responses"]["ValidationFailed"];
+            readonly 429: components["responses"]["RateLimited"];
+            readonly 500: components["responses"]["InternalError"];
+            readonly 503: components["responses"]["Unavailable"];
+        };
+    };
+    readonly queueChipCommand: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: {
+                /** @description Any 1 to 255 visible ASCII characters, new for each new request. A repeat with the same key returns the first 2xx answer for 24 hours, and has no second effect. */
+                readonly "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
+            readonly path: {
+                /** @description From the answer of Create Card. */
+                readonly publicToken: string;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody: {
+            readonly content: {
+                /**
+                 * @example {
+                 *       "command": "block_application"
+                 *     }
+                 */
+                readonly "application/json": {
+                    /**
+                     * @example block_application
+                     * @enum {string}
+                     */
+                    readonly command: "block_application" | "unblock_application" | "block_card" | "put_data";
+                    /**
+                     * @description With `put_data`: the tag, of two bytes.
+                     * @example 9F58
+                     */
+                    readonly tag?: string;
+                    /**
+                     * @description With `put_data`: the value, which must be no secret.
+                     * @example 03
+                     */
+                    readonly value?: string;
+                };
+            };
+        };
+        readonly responses: {
+            /** @description Created */
+            readonly 201: {
+                headers: {
+                    readonly "X-Request-Id": components["headers"]["X-Request-Id"];
+                    readonly "Api-Version": components["headers"]["Api-Version"];
+                    readonly Location: components["headers"]["Location"];
+                    readonly "Idempotency-Replayed": components["headers"]["Idempotency-Replayed"];
+                    readonly RateLimit: components["headers"]["RateLimit"];
+                    readonly "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "commandNumber": 8,
+                     *       "command": "block_application",
+                     *       "state": "pending"
+                     *     }
+                     */
+                    readonly "application/json": {
+                        /**
+                         * @description The `sequence` of the event that reports the queueing; tag 9F18 in messages.
+                         * @example 7
+                         */
+                        readonly commandNumber: number;
+                        /** @enum {string} */
+                        readonly command: "block_application" | "unblock_application" | "block_card" | "put_data";
+                        /** @enum {string} */
+                        readonly state: "pending";
+                    };
+                };
+            };
+            readonly 400: components["responses"]["MalformedRequest"];
+            readonly 401: components["responses"]["Unauthenticated"];
+            readonly 403: components["responses"]["InsufficientScope"];
+            readonly 404: components["responses"]["CardNotFound"];
+            /**
+             * @description `idempotency_key_in_use`: A request with this Idempotency-Key is still running.
+             *
+             *     `card_closed`: The card is closed permanently.
+             *
+             *     `card_without_chip`: The card has no chip.
+             *
+             *     `too_many_chip_commands`: Too many commands wait for the chip.
+             */
+            readonly 409: {
+                headers: {
+                    readonly "X-Request-Id": components["headers"]["X-Request-Id"];
+                    readonly "Api-Version": components["headers"]["Api-Version"];
+                    readonly "Retry-After": components["headers"]["Retry-After"];
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            readonly 413: components["responses"]["BodyTooLarge"];
+            readonly 415: components["responses"]["UnsupportedMediaType"];
+            readonly 421: components["responses"]["MisdirectedRequest"];
+            /**
+             * @description `validation_failed`: The request has members that are not valid.
+             *
+             *     `idempotency_key_reused`: This Idempotency-Key belongs to another request.
+             */
+            readonly 422: {
+                headers: {
+                    readonly "X-Request-Id": components["headers"]["X-Request-Id"];
+                    readonly "Api-Version": components["headers"]["Api-Version"];
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
             readonly 429: components["responses"]["RateLimited"];
             readonly 500: components["responses"]["InternalError"];
             readonly 503: components["responses"]["Unavailable"];

@@ -265,6 +265,19 @@ export const answerExamples: Readonly<Record<string, unknown>> = {
   },
   getCurrentPin: { pin: '4821' },
   getPinStatus: pinStatus,
+  getCardChip: {
+    chips: [{ panSequenceNumber: '00', highestAtc: 12, keyVersion: 1 }],
+    commands: [
+      {
+        commandNumber: 7,
+        command: 'unblock_pin',
+        state: 'pending',
+        queuedAt: '2026-11-20T08:00:00.000Z',
+        sentCount: 0,
+      },
+    ],
+  },
+  queueChipCommand: { commandNumber: 8, command: 'block_application', state: 'pending' },
   getCvvStatus: cvvStatus,
   listAttempts: [
     {

@@ -80,6 +80,7 @@ export const bodyExamples: Readonly<Record<string, object>> = {
   replaceCardControls,
   explainControls,
   backTestCardControls,
+  queueChipCommand: { command: 'block_application' },
   getCardData,
   simulateAuthorization,
   simulateIncrement: { ...named, amount: 500, currency: 'EUR' },

@@ -1,6 +1,7 @@
 import { Pin } from '../../../domain/pin.ts'
 import { type ChosenPin, revealPin, setPin } from '../../../operations/cards/pin.ts'
-import { findTryStatus, unblock } from '../../../operations/cards/tries.ts'
+import { unblock } from '../../../operations/cards/tries.ts'
+import { findPinStatus } from '../../../operations/chips/pin-status.ts'
 import { noContent, repeatable } from '../../http/repeatable.ts'
 import { requireExactlyOne } from '../../http/request.ts'
 import { createRequester, type PublicApi, parsePublicToken } from '../api.ts'
@@ -91,11 +92,10 @@ export function pinStatusRoute({ app, base, issuing }: PublicApi): void {
         summary: 'Get PIN status',
         tags: ['PIN'],
         params: cardSchemas.CardParamsSchema,
-        response: { 200: cardSchemas.TryStatusSchema },
+        response: { 200: cardSchemas.PinStatusSchema },
       },
     },
-    async (request) =>
-      findTryStatus(issuing, createRequester(request), parsePublicToken(request), 'pin'),
+    async (request) => findPinStatus(issuing, createRequester(request), parsePublicToken(request)),
   )
 }
 

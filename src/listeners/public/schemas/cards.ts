@@ -187,6 +187,22 @@ export const TryStatusSchema = Type.Object({
   remainingTries: Type.Integer({ examples: [3] }),
 })
 
+export const PinStatusSchema = Type.Object({
+  ...TryStatusSchema.properties,
+  chipUpdate: Type.Optional(
+    Type.Enum(['none', 'pending', 'sent', 'done', 'failed'], {
+      description:
+        'If the card has a chip: the newest command that changes or unblocks the PIN in it.',
+    }),
+  ),
+  remainingOfflineTries: Type.Optional(
+    Type.Integer({ description: 'Of the PIN in the chip, as the chip reported it last.' }),
+  ),
+  reportedAt: Type.Optional(
+    Type.String({ format: 'date-time', description: 'When the chip reported it.' }),
+  ),
+})
+
 const cardStatusMembers = {
   status: Type.Enum(Object.values(cardStatuses).map(({ status }) => status)),
   cardStatusCode: Type.Enum([...cardStatusCodes]),

@@ -1,0 +1,123 @@
+import type * as chipCommands from '../../domain/chip-command.ts'
+import type { Requester } from '../../domain/client.ts'
+import type { PublicToken } from '../../domain/identifiers.ts'
+import { Problem, validationFailed } from '../../domain/problem.ts'
+import * as stored from '../../storage/chips/commands.ts'
+import * as cards from '../cards/cards.ts'
+import { type Answer, commitOnce, type RepeatableRequest } from '../idempotency/idempotency.ts'
+
+/** The greatest number of chips and of commands that an answer lists. */
+const listedMost = 50
+
+/** The greatest number of commands that wait for one chip. */
+const waitingMost = 16
+
+/** The chips of a card, and the commands to them, newest first. */
+interface CardChips {
+  readonly chips: readonly stored.ChipRow[]
+  readonly commands: readonly stored.ChipCommandRow[]
+}
+
+/**
+ * Returns the chips of the requester's card that have made a valid cryptogram, and the newest
+ * commands.
+ * @throws `Problem` `card_not_found`, `card_without_chip`.
+ */
+export async function findCardChips(
+  context: cards.CardContext,
+  requester: Requester,
+  publicToken: PublicToken,
+): Promise<CardChips> {
+  const { database } = context
+  await findChippedCard(context, requester, publicToken)
+  const [chips, commands] = await Promise.all([
+    stored.listChips(database, publicToken, listedMost),
+    stored.listChipCommands(database, publicToken, listedMost),
+  ])
+  return { chips, commands }
+}
+
+async function findChippedCard(
+  { database }: Pick<cards.CardContext, 'database'>,
+  { clientId }: Requester,
+  publicToken: PublicToken,
+): Promise<stored.ChippedCard> {
+  const card = await stored.findChippedCard(database, publicToken, clientId)
+  if (!card) throw new Problem('card_not_found')
+  if (!card.hasChip) throw new Problem('card_without_chip')
+  return card
+}
+
+/** A command as its client requests it. */
+interface RequestedCommand {
+  readonly publicToken: PublicToken
+  readonly command: chipCommands.RequestedChipCommandName
+  /** Two bytes in hexadecimal digits. */
+  readonly tag?: string
+  /** Hexadecimal digits. */
+  readonly value?: string
+}
+
+/** A command that was queued. */
+interface QueuedCommand {
+  readonly commandNumber: number
+  readonly command: chipCommands.RequestedChipCommandName
+  readonly state: 'pending'
+}
+
+/**
+ * Queues a command to the chip of the requester's card. Commands that block are queued in every
+ * status of the card.
+ * @throws `Problem` `card_not_found`, `card_without_chip`, `card_closed`,
+ *   `too_many_chip_commands`, `validation_failed`.
+ */
+export const requestChipCommand = (
+  context: cards.CardContext,
+  requester: cards.CardActor,
+  { command, publicToken, ...object }: RequestedCommand,
+  request: RepeatableRequest | null,
+): Promise<Answer<QueuedCommand>> =>
+  commitOnce<QueuedCommand>(context, request, async (claimFor) => {
+    const { database } = context
+    const dataObject = composeDataObject(command, object)
+    const card = await findChippedCard(context, requester, publicToken)
+    const isBlocking = command === 'block_application' || command === 'block_card'
+    if (!isBlocking) cards.refuseClosed(context, card)
+    await refuseTooMany(context, publicToken)
+    const number = card.lastSequence + 1
+    const result = { commandNumber: number, command, state: 'pending' } as const
+    const { clientId, operatorId = null, requestId } = requester
+    const isDone = await stored.queueRequestedCommand(
+      database,
+      { publicToken, number, command, dataObject, clientId, requestId, operatorId },
+      await claimFor(result),
+    )
+    return { isDone, result }
+  })
+
+/** @throws `Problem` `validation_failed` for members that do not fit the command. */
+function composeDataObject(
+  command: chipCommands.RequestedChipCommandName,
+  { tag, value }: Pick<RequestedCommand, 'tag' | 'value'>,
+): Buffer | null {
+  const given = { tag, value }
+  const isPut = command === 'put_data'
+  const detail = isPut ? 'must be given with put_data' : 'belongs to put_data only'
+  const faults = (['tag', 'value'] as const)
+    .filter((name) => (given[name] !== undefined) !== isPut)
+    .map((name) => ({ pointer: `/${name}`, detail }))
+  if (value !== undefined && value.length % 2 !== 0) {
+    faults.push({ pointer: '/value', detail: 'must have an even number of digits' })
+  }
+  if (faults.length > 0) throw validationFailed(...faults)
+  return isPut ? Buffer.from(`${tag}${value}`, 'hex') : null
+}
+
+async function refuseTooMany(
+  { database }: Pick<cards.CardContext, 'database'>,
+  publicToken: PublicToken,
+): Promise<void> {
+  const newest = await stored.listChipCommands(database, publicToken, listedMost)
+  const waiting = newest.filter(({ state }) => state === 'pending' || state === 'sent')
+  if (waiting.length >= waitingMost) throw new Problem('too_many_chip_commands')
+}

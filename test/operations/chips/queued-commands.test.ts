@@ -1,0 +1,217 @@
+import assert from 'node:assert/strict'
+import { before, test } from 'node:test'
+import type { PublicToken } from '../../../src/domain/identifiers.ts'
+import { usualChip } from '../../../src/domain/product-chip.ts'
+import { demoProducts } from '../../../src/sandbox/demo-data.ts'
+import { type ChipNews, recordChipNews } from '../../../src/storage/chips/commands.ts'
+import { product } from '../../support/builders.ts'
+import { chippedCard, listCommandNumbers } from '../../support/chips.ts'
+import { openTestService, sql, strongPins, type TestService } from '../../support/service.ts'
+
+let service: TestService
+
+before(async () => {
+  service = await openTestService()
+  const [common] = demoProducts
+  assert.ok(common)
+  await product(service.database, { ...common, productId: 9020, pinRevealable: false })
+  await sql(service.database, 'update product set chip = $1::jsonb where product_id = 9020', [
+    JSON.stringify({ profile: 'cpa', ...usualChip }),
+  ])
+})
+
+const setPin = (publicToken: PublicToken, pin: string | undefined) =>
+  service.call('POST', `/card-pin/${publicToken}/pin`, { body: { pin } })
+const unblock = (publicToken: PublicToken) =>
+  service.call('POST', `/card-pin/${publicToken}/pin/unblock`)
+const readStatus = async (publicToken: PublicToken) =>
+  (await service.call('GET', `/card-pin/${publicToken}/pin/status`)).json
+const request = (publicToken: PublicToken, body: object, key?: string) =>
+  service.call('POST', `/cards/${publicToken}/chip/commands`, {
+    body,
+    ...(key !== undefined && { headers: { 'idempotency-key': key } }),
+  })
+
+const listCommands = (publicToken: PublicToken) =>
+  sql(
+    service.database,
+    `select command, state, pin_block is not null as "hasPin" from chip_command
+     where public_token = $1 order by command_number`,
+    [publicToken],
+  )
+
+const listEvents = async (publicToken: PublicToken): Promise<readonly string[]> =>
+  (
+    await sql<{ type: string }>(
+      service.database,
+      `select type from event where public_token = $1 and type like 'chip.%' order by sequence`,
+      [publicToken],
+    )
+  ).map(({ type }) => type)
+
+const record = (publicToken: PublicToken, news: Partial<ChipNews>) =>
+  recordChipNews(service.database, {
+    publicToken,
+    panSequenceNumber: '00',
+    atc: 1,
+    sent: [],
+    done: [],
+    failed: [],
+    remainingOfflineTries: null,
+    ...news,
+  })
+
+test('a new PIN and an unblock wait for the chip, and the status of the PIN follows them', async () => {
+  const card = await chippedCard(service)
+  const { publicToken } = card
+  assert.equal((await readStatus(publicToken)).chipUpdate, 'none')
+  assert.equal((await setPin(publicToken, strongPins(card)[0])).status, 204)
+  assert.equal((await readStatus(publicToken)).chipUpdate, 'pending')
+  const [change = 0] = await listCommandNumbers(service, publicToken)
+  await record(publicToken, { sent: [change] })
+  assert.equal((await readStatus(publicToken)).chipUpdate, 'sent')
+  await record(publicToken, { atc: 2, sent: [change] })
+  await record(publicToken, { atc: 3, done: [change], remainingOfflineTries: 3 })
+  const { chipUpdate, remainingTries } = await readStatus(publicToken)
+  assert.deepEqual([chipUpdate, remainingTries], ['done', 3])
+  assert.deepEqual(await listEvents(publicToken), [
+    'chip.command_queued',
+    'chip.command_sent',
+    'chip.command_done',
+  ])
+  assert.equal((await unblock(publicToken)).status, 204)
+  assert.equal((await readStatus(publicToken)).chipUpdate, 'pending')
+  const [, unblocking = 0] = await listCommandNumbers(service, publicToken)
+  await record(publicToken, { failed: [unblocking] })
+  assert.equal((await readStatus(publicToken)).chipUpdate, 'failed')
+})
+
+test('what has ended stays as it is, and its PIN is gone', async () => {
+  const card = await chippedCard(service)
+  const { publicToken } = card
+  await setPin(publicToken, strongPins(card)[0])
+  const [change = 0] = await listCommandNumbers(service, publicToken)
+  await record(publicToken, { done: [change] })
+  await record(publicToken, { sent: [change], failed: [change] })
+  assert.deepEqual(await listCommands(publicToken), [
+    { command: 'change_pin', state: 'done', hasPin: false },
+  ])
+  assert.deepEqual(await listEvents(publicToken), ['chip.command_queued', 'chip.command_done'])
+})
+
+test('a new PIN replaces a waiting one and a waiting unblock, and an unblock only its like', async () => {
+  const card = await chippedCard(service)
+  const { publicToken } = card
+  const [first, second] = strongPins(card)
+  await unblock(publicToken)
+  await unblock(publicToken)
+  await setPin(publicToken, first)
+  await setPin(publicToken, second)
+  await unblock(publicToken)
+  assert.deepEqual(await listCommands(publicToken), [
+    { command: 'unblock_pin', state: 'superseded', hasPin: false },
+    { command: 'unblock_pin', state: 'superseded', hasPin: false },
+    { command: 'change_pin', state: 'superseded', hasPin: false },
+    { command: 'change_pin', state: 'pending', hasPin: true },
+    { command: 'unblock_pin', state: 'pending', hasPin: false },
+  ])
+})
+
+test('a product that keeps no PIN seals it for the chip until the command has ended', async () => {
+  const card = await service.createCard({ cardType: 'Physical', cardProduct: 9020 })
+  const { publicToken } = card
+  assert.equal((await setPin(publicToken, strongPins(card)[0])).status, 204)
+  const [row] = await sql(
+    service.database,
+    `select card.pin_block as "stored", command.pin_key as "key"
+     from card join chip_command as command using (public_token) where public_token = $1`,
+    [publicToken],
+  )
+  assert.deepEqual(row, { stored: null, key: 'pin-storage/1' })
+  const [change = 0] = await listCommandNumbers(service, publicToken)
+  await record(publicToken, { failed: [change] })
+  assert.deepEqual(await listCommands(publicToken), [
+    { command: 'change_pin', state: 'failed', hasPin: false },
+  ])
+})
+
+test('a card without a chip has no commands, and the status of its PIN is as before', async () => {
+  const card = await service.createCard()
+  const { publicToken } = card
+  await setPin(publicToken, strongPins(card)[0])
+  await unblock(publicToken)
+  assert.deepEqual(await listCommands(publicToken), [])
+  assert.deepEqual(Object.keys(await readStatus(publicToken)), [
+    'status',
+    'description',
+    'remainingTries',
+  ])
+  for (const answer of [
+    await request(publicToken, { command: 'block_card' }),
+    await service.call('GET', `/cards/${publicToken}/chip`),
+  ]) {
+    assert.deepEqual([answer.status, answer.json.code], [409, 'card_without_chip'])
+  }
+})
+
+test('a client commands the chip once for an idempotency key, and reads what waits', async () => {
+  const { publicToken } = await chippedCard(service)
+  const put = { command: 'put_data', tag: '9F58', value: '03' }
+  const first = await request(publicToken, put, 'once')
+  const again = await request(publicToken, put, 'once')
+  assert.deepEqual([first.status, again.status], [201, 201])
+  assert.deepEqual(again.json, first.json)
+  await request(publicToken, { ...put, tag: '9F59' })
+  await request(publicToken, { command: 'block_application' })
+  await request(publicToken, { command: 'unblock_application' })
+  const { json } = await service.call('GET', `/cards/${publicToken}/chip`)
+  assert.deepEqual(json.chips, [])
+  assert.deepEqual(
+    json.commands.map(({ command, state, tag }: Record<string, string>) => [command, state, tag]),
+    [
+      ['unblock_application', 'pending', undefined],
+      ['block_application', 'superseded', undefined],
+      ['put_data', 'pending', '9F59'],
+      ['put_data', 'pending', '9F58'],
+    ],
+  )
+  assert.equal(json.commands.at(-1).commandNumber, first.json.commandNumber)
+})
+
+test('a command that no chip could take is refused with its member', async () => {
+  const { publicToken } = await chippedCard(service)
+  const faults: readonly (readonly [object, string])[] = [
+    [{ command: 'put_data', tag: '9F58' }, '/value'],
+    [{ command: 'put_data', value: '03' }, '/tag'],
+    [{ command: 'put_data', tag: '95', value: '03' }, '/tag'],
+    [{ command: 'put_data', tag: 'DF8101', value: '03' }, '/tag'],
+    [{ command: 'put_data', tag: '9F58', value: '030' }, '/value'],
+    [{ command: 'put_data', tag: '9F58', value: '00'.repeat(65) }, '/value'],
+    [{ command: 'block_card', tag: '9F58' }, '/tag'],
+    [{ command: 'change_pin' }, '/command'],
+  ]
+  for (const [body, pointer] of faults) {
+    const { json, status } = await request(publicToken, body)
+    assert.deepEqual([status, json.errors?.[0]?.pointer], [422, pointer], JSON.stringify(body))
+  }
+})
+
+test('the chip of a closed card can still be blocked, and is told nothing else', async () => {
+  const { publicToken } = await chippedCard(service)
+  const body = { cardStatusCode: '41' }
+  await service.call('PUT', `/cards/${publicToken}/status`, { body })
+  assert.equal((await request(publicToken, { command: 'block_card' })).status, 201)
+  const refused = await request(publicToken, { command: 'unblock_application' })
+  assert.deepEqual([refused.status, refused.json.code], [409, 'card_closed'])
+})
+
+test('no more than 16 commands wait for a chip', async () => {
+  const { publicToken } = await chippedCard(service)
+  const put = (at: number) => {
+    const tag = `9F${(0x50 + at).toString(16).toUpperCase()}`
+    return request(publicToken, { command: 'put_data', tag, value: '00' })
+  }
+  for (let at = 0; at < 16; at += 1) assert.equal((await put(at)).status, 201)
+  const refused = await put(16)
+  assert.deepEqual([refused.status, refused.json.code], [409, 'too_many_chip_commands'])
+})

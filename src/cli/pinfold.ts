@@ -8,6 +8,7 @@ import { auditCommands } from './commands/audit.ts'
 import { auditLogCommands } from './commands/audit-logs.ts'
 import { authorizationCommands } from './commands/authorizations.ts'
 import { cardCommands, simulateCommand } from './commands/cards.ts'
+import { chipCommands } from './commands/chips.ts'
 import { clientCommands } from './commands/clients.ts'
 import { createCompletionCommand } from './commands/completion.ts'
 import { controlCommands, productControlCommands } from './commands/controls.ts'
@@ -63,6 +64,7 @@ const groups = [
       ...cardCommands,
       ...controlCommands,
       ...pinCommands,
+      ...chipCommands,
       ...cvvCommands,
       ...authorizationCommands,
       ...paymentCommands,

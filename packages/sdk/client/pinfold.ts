@@ -9,6 +9,7 @@ import {
   type Products,
   products,
 } from './resources/cards.ts'
+import { type Chips, chips } from './resources/chips.ts'
 import { type Controls, controls } from './resources/controls.ts'
 import { type DecisionEndpoints, decisionEndpoint } from './resources/decision-endpoint.ts'
 import { type Decisions, decisions } from './resources/decisions.ts'
@@ -25,6 +26,7 @@ export interface Pinfold {
   readonly products: Products
   readonly cards: Cards
   readonly controls: Controls
+  readonly chips: Chips
   readonly pins: Pins
   readonly cvvs: Cvvs
   readonly authorizations: Authorizations
@@ -58,6 +60,7 @@ export function createPinfold(options: PinfoldOptions): Pinfold {
     products: products(calls),
     cards: cards(calls),
     controls: controls(calls),
+    chips: chips(calls),
     pins: pins(calls),
     cvvs: cvvs(calls),
     authorizations: authorizations(calls),

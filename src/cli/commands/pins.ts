@@ -10,7 +10,12 @@ const describeTries = (kind: string, { status, remainingTries }: TryStatus): str
 interface TryStatus {
   readonly status: string
   readonly remainingTries: number
+  readonly chipUpdate?: string
 }
+
+/** What is known of the PIN in the chip; nothing for a card without one. */
+const describeChipUpdate = ({ chipUpdate }: TryStatus): string =>
+  chipUpdate === undefined ? '' : ` The newest command to its chip: ${chipUpdate}.`
 
 /** PINs and CVVs of cards, as a client system. */
 export const pinCommands: readonly cli.Command[] = [
@@ -99,7 +104,7 @@ function changePin(call: cli.Call, change: 'unblock' | null): Promise<cli.Outcom
     const path = `${base}/card-pin/${publicToken}/pin`
     if (change !== null) await ask('POST', `${path}/${change}`)
     const json = await ask<TryStatus>('GET', `${path}/status`)
-    return { json, text: describeTries('PIN', json) }
+    return { json, text: describeTries('PIN', json) + describeChipUpdate(json) }
   })
 }
 

@@ -1160,6 +1160,44 @@ export interface components {
             /** Format: date-time */
             readonly createdAt: string;
         };
+        readonly CardChip: {
+            readonly chips: readonly {
+                /** @example 00 */
+                readonly panSequenceNumber: string;
+                /**
+                 * @description The highest transaction counter.
+                 * @example 12
+                 */
+                readonly highestAtc: number;
+                /** @example 1 */
+                readonly keyVersion: number;
+                /** @description Of the PIN in the chip, if it has reported it. */
+                readonly remainingOfflineTries?: number;
+                /** Format: date-time */
+                readonly reportedAt?: string;
+            }[];
+            readonly commands: readonly {
+                /**
+                 * @description The `sequence` of the event that reports the queueing; tag 9F18 in messages.
+                 * @example 7
+                 */
+                readonly commandNumber: number;
+                /** @enum {string} */
+                readonly command: "change_pin" | "unblock_pin" | "block_application" | "unblock_application" | "block_card" | "put_data";
+                /** @enum {string} */
+                readonly state: "pending" | "sent" | "done" | "failed" | "superseded";
+                /** @example 9F58 */
+                readonly tag?: string;
+                /** Format: date-time */
+                readonly queuedAt: string;
+                /** @description How many answers carried it. */
+                readonly sentCount: number;
+                /** Format: date-time */
+                readonly sentAt?: string;
+                /** Format: date-time */
+                readonly endedAt?: string;
+            }[];
+        };
         readonly CardControls: {
             /**
              * @description Counts the changes: 0 before the first one.
@@ -2379,9 +2417,37 @@ export interface components {
              */
             readonly format?: "pinfold" | "thredd-ehi";
         };
+        readonly QueueChipCommand: {
+            /**
+             * @example block_application
+             * @enum {string}
+             */
+            readonly command: "block_application" | "unblock_application" | "block_card" | "put_data";
+            /**
+             * @description With `put_data`: the tag, of two bytes.
+             * @example 9F58
+             */
+            readonly tag?: string;
+            /**
+             * @description With `put_data`: the value, which must be no secret.
+             * @example 03
+             */
+            readonly value?: string;
+        };
         readonly Queued: {
             /** @description The `webhook-id` of the message. */
             readonly eventId: string;
+        };
+        readonly QueuedChipCommand: {
+            /**
+             * @description The `sequence` of the event that reports the queueing; tag 9F18 in messages.
+             * @example 7
+             */
+            readonly commandNumber: number;
+            /** @enum {string} */
+            readonly command: "block_application" | "unblock_application" | "block_card" | "put_data";
+            /** @enum {string} */
+            readonly state: "pending";
         };
         readonly RecordedAuthorization: {
             /** Format: uuid */
@@ -4697,44 +4763,7 @@ export interface operations {
                      *       ]
                      *     }
                      */
-                    readonly "application/json": {
-                        readonly chips: readonly {
-                            /** @example 00 */
-                            readonly panSequenceNumber: string;
-                            /**
-                             * @description The highest transaction counter.
-                             * @example 12
-                             */
-                            readonly highestAtc: number;
-                            /** @example 1 */
-                            readonly keyVersion: number;
-                            /** @description Of the PIN in the chip, if it has reported it. */
-                            readonly remainingOfflineTries?: number;
-                            /** Format: date-time */
-                            readonly reportedAt?: string;
-                        }[];
-                        readonly commands: readonly {
-                            /**
-                             * @description The `sequence` of the event that reports the queueing; tag 9F18 in messages.
-                             * @example 7
-                             */
-                            readonly commandNumber: number;
-                            /** @enum {string} */
-                            readonly command: "change_pin" | "unblock_pin" | "block_application" | "unblock_application" | "block_card" | "put_data";
-                            /** @enum {string} */
-                            readonly state: "pending" | "sent" | "done" | "failed" | "superseded";
-                            /** @example 9F58 */
-                            readonly tag?: string;
-                            /** Format: date-time */
-                            readonly queuedAt: string;
-                            /** @description How many answers carried it. */
-                            readonly sentCount: number;
-                            /** Format: date-time */
-                            readonly sentAt?: string;
-                            /** Format: date-time */
-                            readonly endedAt?: string;
-                        }[];
-                    };
+                    readonly "application/json": components["schemas"]["CardChip"];
                 };
             };
             readonly 400: components["responses"]["MalformedRequest"];
@@ -4769,23 +4798,7 @@ export interface operations {
                  *       "command": "block_application"
                  *     }
                  */
-                readonly "application/json": {
-                    /**
-                     * @example block_application
-                     * @enum {string}
-                     */
-                    readonly command: "block_application" | "unblock_application" | "block_card" | "put_data";
-                    /**
-                     * @description With `put_data`: the tag, of two bytes.
-                     * @example 9F58
-                     */
-                    readonly tag?: string;
-                    /**
-                     * @description With `put_data`: the value, which must be no secret.
-                     * @example 03
-                     */
-                    readonly value?: string;
-                };
+                readonly "application/json": components["schemas"]["QueueChipCommand"];
             };
         };
         readonly responses: {
@@ -4808,17 +4821,7 @@ export interface operations {
                      *       "state": "pending"
                      *     }
                      */
-                    readonly "application/json": {
-                        /**
-                         * @description The `sequence` of the event that reports the queueing; tag 9F18 in messages.
-                         * @example 7
-                         */
-                        readonly commandNumber: number;
-                        /** @enum {string} */
-                        readonly command: "block_application" | "unblock_application" | "block_card" | "put_data";
-                        /** @enum {string} */
-                        readonly state: "pending";
-                    };
+                    readonly "application/json": components["schemas"]["QueuedChipCommand"];
                 };
             };
             readonly 400: components["responses"]["MalformedRequest"];

@@ -4,6 +4,7 @@ import type {
   ChosenPin,
   MessageResult,
   Note,
+  PinStatus,
   Simulate,
   SimulateAdvice,
   SimulateClearing,
@@ -21,9 +22,9 @@ export interface Pins {
   /** The current PIN in clear: recorded and limited. Scope `pin.reveal`. */
   reveal(publicToken: string, options?: CallOptions): Promise<RevealedPin>
   /** Scope `pin.read`. */
-  retrieveStatus(publicToken: string, options?: CallOptions): Promise<TryStatus>
+  retrieveStatus(publicToken: string, options?: CallOptions): Promise<PinStatus>
   /** Restores the tries and returns the status read afterwards. Scopes `pin.write`, `pin.read`. */
-  unblock(publicToken: string, note?: Note, options?: ChangeOptions): Promise<TryStatus>
+  unblock(publicToken: string, note?: Note, options?: ChangeOptions): Promise<PinStatus>
 }
 
 export function pins({ get, post, reveal }: Calls): Pins {

@@ -10,6 +10,7 @@ import * as virtualChip from '../routes/virtual-chip.ts'
 import * as recorded from '../schemas/authorizations.ts'
 import * as cardData from '../schemas/card-data.ts'
 import * as cards from '../schemas/cards.ts'
+import * as chips from '../schemas/chips.ts'
 import * as controls from '../schemas/controls.ts'
 import * as decisionEndpoint from '../schemas/decision-endpoint.ts'
 import * as decisions from '../schemas/decisions.ts'
@@ -49,6 +50,7 @@ export const publicDescription = (
     ...recorded,
     ...simulator,
     ...virtualChip,
+    ...chips,
     ...payments,
     PaymentSchema,
     PaymentWithMessagesSchema,

@@ -1,4 +1,4 @@
-import Type, { type Static } from 'typebox'
+import Type from 'typebox'
 import {
   chipCommandStates,
   chipCommands,
@@ -61,7 +61,6 @@ export const QueueChipCommandSchema = Type.Object(
   },
   closed,
 )
-export type QueueChipCommandBody = Static<typeof QueueChipCommandSchema>
 
 export const QueuedChipCommandSchema = Type.Object({
   commandNumber,

@@ -130,6 +130,9 @@ const exceptions: Readonly<Record<string, readonly string[]>> = {
   'it is the bytes of a counter or a limit in the chip, which end in no text': [
     '/thr/processor/cards/:publicToken/chip/commands body/value',
   ],
+  'it is what a chip sent, which is neither logged nor recorded': [
+    '/network/authorizations body/chip/data',
+  ],
   'what is called is judged as a whole (src/outbound/target-url.ts)': [
     ...['/thr/processor/webhooks body/url', '/thr/processor/webhooks/:webhookId body/url'],
     '/thr/processor/decision-endpoint body/url',

@@ -172,6 +172,12 @@ const looseParts = (schema: SchemaNode, at: string): string[] => {
       looseParts(each, `${at}/${name}`),
     ),
     ...(schema.items ? looseParts(schema.items, `${at}[]`) : []),
+    ...(isSchema(schema.additionalProperties)
+      ? looseParts(schema.additionalProperties, `${at}/*`)
+      : []),
+    ...(isSchema(schema.propertyNames)
+      ? looseParts({ ...schema.propertyNames, type: 'string' }, `the names in ${at}`)
+      : []),
   ]
 }
 
@@ -185,10 +191,16 @@ const faultsOf = (type: string, schema: SchemaNode): string[] => {
     // Members that are not known are ignored: in keys by RFC 7517, in the answers of clients because
     // they are the client's own.
     const isIgnoring = schema.additionalProperties === true && has('maxProperties')
-    return schema.additionalProperties === false || isIgnoring ? [] : ['an open object']
+    // A map has a limit of entries and of their names; its values are parts of their own.
+    const isMap = has('maxProperties', 'propertyNames') && isSchema(schema.additionalProperties)
+    const isClosed = schema.additionalProperties === false || isIgnoring || isMap
+    return isClosed ? [] : ['an open object']
   }
   return []
 }
+
+const isSchema = (value: unknown): value is SchemaNode =>
+  typeof value === 'object' && value !== null
 
 const textFaults = ({ const: only, enum: words, format, maxLength, pattern }: SchemaNode) => {
   if (only !== undefined || words !== undefined) return []

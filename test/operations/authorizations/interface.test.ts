@@ -103,9 +103,8 @@ const isAnswer = (members: object): boolean =>
   Value.Check(AuthorizationSchema, { ...answer, ...members })
 
 test('an answer has one of the response codes that are documented', () => {
-  const codes = '00 03 05 10 13 14 41 43 46 51 54 55 57 59 61 62 65 75 78 86 91 94 96 1A N7'.split(
-    ' ',
-  )
+  const codes =
+    '00 03 05 10 13 14 41 43 46 51 54 55 57 59 61 62 65 75 78 86 88 91 94 96 1A N7'.split(' ')
   for (const responseCode of codes) assert.ok(isAnswer({ responseCode }), responseCode)
   for (const responseCode of ['', '01', '99', 0, null]) assert.ok(!isAnswer({ responseCode }))
   assert.deepEqual(AuthorizationSchema.properties.responseCode.enum, codes)

@@ -17,6 +17,8 @@ const chipMembers = {
     type: 'object',
     propertyNames: { pattern: '^[0-9A-F]{2}$' },
     additionalProperties: wholeNumber(1, 65_535),
+    // Of an index that is one byte.
+    maxProperties: 256,
     description:
       'The version of the chip keys for each derivation key index, two hexadecimal digits. An ' +
       'index that is not listed stands for the version with the same number.',

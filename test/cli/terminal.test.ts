@@ -37,7 +37,14 @@ const playOn = async (...words: string[]): Promise<Ended> => {
 
 /** What each turn must come to, where it is not as in ISO 8583:1987. */
 const codes: Readonly<Record<string, Readonly<Record<string, string>>>> = {
-  'ascii-1993': { '55': '117', N7: '122', '00': '000', signed: '800', reversed: '400' },
+  'ascii-1993': {
+    '55': '117',
+    '75': '106',
+    N7: '122',
+    '00': '000',
+    signed: '800',
+    reversed: '400',
+  },
   'mastercard-public': { N7: '05' },
 }
 
@@ -68,6 +75,33 @@ for (const profile of [
       `✔ ${own.reversed ?? '00'} its reversal, which restores no try`,
     ]
     assert.deepEqual(stdout.trim().split('\n').slice(-8), expected)
+  })
+}
+
+for (const profile of ['ascii-1987', 'ascii-1993', 'binary-1987', 'sandbox', 'visa-public']) {
+  test(`with ${profile} the terminal plays a chip whose PIN is blocked, and works again`, async () => {
+    const link = `chip-${profile}`
+    await createLink(link, 'demo-network', profile)
+    const { code, stderr, stdout } = await playOn('--link', link, '--chip')
+    assert.equal(code, 0, stdout + stderr)
+    const own = codes[profile] ?? {}
+    const approved = own['00'] ?? '00'
+    const blocked = own['75'] ?? '75'
+    const expected = [
+      `✔ ${approved} a purchase with the right PIN, which the chip compares`,
+      '✔ verified the chip verifies the answer',
+      '✔ 2 left a wrong PIN, which the chip compares',
+      '✔ 1 left a wrong PIN, which the chip compares',
+      '✔ 0 left a wrong PIN, which the chip compares',
+      `✔ ${blocked} a purchase with the blocked chip`,
+      '✔ verified the chip verifies the answer',
+      `✔ ${blocked} the first purchase after Unblock PIN`,
+      '✔ verified the chip verifies the answer',
+      '✔ done its answer carries the command to the chip',
+      `✔ ${approved} the next purchase with the right PIN`,
+      '✔ verified the chip verifies the answer',
+    ]
+    assert.deepEqual(stdout.trim().split('\n').slice(-12), expected)
   })
 }
 

@@ -189,3 +189,68 @@ test('a snapshot contains the virtual chip', async () => {
   assert.equal((await snapshot('POST', 'with-a-chip/restore')).status, 200)
   assert.deepEqual((await chip('GET')).json, before)
 })
+
+const activate = async () => {
+  const body = { cardStatusCode: '00' }
+  const answer = await service.call('PUT', `/cards/${card.publicToken}/status`, { body })
+  assert.ok(answer.status < 300, answer.text)
+}
+
+const simulate = async (members: object = {}) => {
+  const { json, status } = await service.call('POST', '/simulator/authorizations', {
+    body: { publicToken: card.publicToken, chip: true, amount: 500, currency: 'EUR', ...members },
+  })
+  assert.equal(status, 200, JSON.stringify(json))
+  return json
+}
+
+for (const profile of chipProfileNames) {
+  test(`a blocked ${profile} chip works again after Unblock PIN and one online transaction`, async () => {
+    await chooseProfile(profile)
+    await activate()
+    const bought = await simulate({ offlinePin: card.pin })
+    assert.deepEqual(
+      [bought.responseCode, bought.virtualChip],
+      [
+        '00',
+        {
+          offlinePin: 'right',
+          remainingOfflineTries: 3,
+          answerVerified: true,
+          approved: true,
+          commands: [],
+        },
+      ],
+    )
+    for (const _ of [1, 2, 3]) await buy({ pin: otherDigits(card.pin) })
+    const blocked = await simulate()
+    assert.deepEqual(
+      [blocked.responseCode, blocked.virtualChip.answerVerified, blocked.virtualChip.commands],
+      ['75', true, []],
+    )
+    const unblocked = await service.call('POST', `/card-pin/${card.publicToken}/pin/unblock`)
+    assert.equal(unblocked.status, 204)
+    const first = await simulate()
+    assert.equal(first.responseCode, '75')
+    assert.equal(first.virtualChip.remainingOfflineTries, 3)
+    assert.deepEqual(
+      first.virtualChip.commands.map(({ result }: { result: string }) => result),
+      ['done'],
+    )
+    const second = await simulate({ offlinePin: card.pin })
+    assert.deepEqual([second.responseCode, second.virtualChip.commands], ['00', []])
+  })
+
+  test(`a ${profile} chip takes the PIN of Set PIN with one online transaction`, async () => {
+    await chooseProfile(profile)
+    await activate()
+    await chip('POST')
+    const pin = card.pin === '4927' ? '4928' : '4927'
+    await service.call('POST', `/card-pin/${card.publicToken}/pin`, { body: { pin } })
+    const first = await simulate({ pin })
+    assert.deepEqual([first.responseCode, first.virtualChip.commands.length], ['00', 1])
+    const second = await simulate({ offlinePin: pin })
+    assert.deepEqual([second.responseCode, second.virtualChip.offlinePin], ['00', 'right'])
+    assert.deepEqual(second.virtualChip.commands, [])
+  })
+}

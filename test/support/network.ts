@@ -178,7 +178,7 @@ const computeCvv2 = async (
  * A key of the software HSM, under the master key that lies in the service's folder; null of
  * another HSM.
  */
-const unwrapKey = async (
+export const unwrapKey = async (
   { database, dataDir }: TestService,
   reference: string,
 ): Promise<Uint8Array | null> => {

@@ -1,3 +1,4 @@
+import type { AuthorizationCheck } from '../../domain/authorization-check.ts'
 import { toExpiry } from '../../domain/calendar.ts'
 import { statusAt } from '../../domain/card-status.ts'
 import { Problem } from '../../domain/problem.ts'
@@ -205,12 +206,16 @@ async function decide(
     : answerUnspent(context, keyed, traced, { result, card, mistake: null })
 }
 
+/** What proves a card or an authentication, and could be guessed. */
+const provingChecks: readonly AuthorizationCheck['check'][] = ['cryptogram', 'card_value', 'cavv']
+
 /** Finds what costs no try, and so is counted instead. */
 function findMistake({ trail }: TracedRequest): 'expiry' | 'cryptogram' | null {
   const last = trail.checks.at(-1)
   if (last?.check === 'expiry') return 'expiry'
   const isReplay = last?.findings?.includes('cryptogram_replayed')
-  return last?.check === 'cryptogram' && last.result === 'failed' && !isReplay ? 'cryptogram' : null
+  const isValue = last !== undefined && provingChecks.includes(last.check)
+  return isValue && last.result === 'failed' && !isReplay ? 'cryptogram' : null
 }
 
 const addressVerdicts = { match: 'passed', mismatch: 'failed', not_checked: 'not_given' } as const

@@ -1,5 +1,6 @@
 import type { DeclineCode } from '../../domain/response-code.ts'
 import type { AuthorizedCard, NamedCard } from '../../storage/authorizations/begin.ts'
+import { checkStripe, joinStripe } from '../chips/check-stripe.ts'
 import { recordChipNews } from '../chips/commands.ts'
 import type { PresentedChip } from '../chips/presented-chip.ts'
 import { readChip, toReplayed } from '../chips/read-chip.ts'
@@ -7,15 +8,21 @@ import type { Answer } from '../idempotency/idempotency.ts'
 import type { Authorization, AuthorizationContext, AuthorizationRequest } from './authorization.ts'
 import type { TracedRequest } from './trace.ts'
 
-/** Reads the chip of a request; null without chip data, or if the card has no chip. */
+/**
+ * Reads the chip and the stripe of a request; null without their data, or if the card has no chip.
+ * The first objection decides: the stripe of a wrong chip is not verified.
+ */
 export async function readRequestChip(
   context: AuthorizationContext,
   traced: TracedRequest,
   card: NamedCard,
 ): Promise<PresentedChip | null> {
   const { chip, pinBlock } = traced
-  if (!chip) return null
-  return readChip(context, { ...traced, chip, hasPinBlock: pinBlock !== undefined }, card)
+  const hasPinBlock = pinBlock !== undefined
+  const read = chip ? await readChip(context, { ...traced, chip, hasPinBlock }, card) : null
+  if (read?.objection && read.checks.at(-1)?.check !== 'offline_pin') return read
+  const stripe = await checkStripe(context, traced, card)
+  return stripe ? joinStripe(read, stripe) : read
 }
 
 /** The chip was read, and its data are missing. */
@@ -40,11 +47,16 @@ export function objectToChip(
   { productChip }: AuthorizedCard,
 ): DeclineCode | null {
   const { presentedChip, trail } = traced
-  if (presentedChip) {
-    for (const check of presentedChip.checks) trail.note(check)
-    return presentedChip.objection
-  }
-  if (!productChip || !lacksChipData(traced)) return null
+  const missing = productChip && lacksChipData(traced) ? noteMissing(traced, productChip) : null
+  if (missing) return missing
+  for (const check of presentedChip?.checks ?? []) trail.note(check)
+  return presentedChip?.objection ?? null
+}
+
+function noteMissing(
+  { trail }: TracedRequest,
+  productChip: NonNullable<AuthorizedCard['productChip']>,
+): DeclineCode | null {
   const missing = { check: 'chip', result: 'not_given' } as const
   if (productChip.missingData === 'record') {
     trail.note({ ...missing, findings: ['data_missing'] })

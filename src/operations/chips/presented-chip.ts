@@ -15,10 +15,10 @@ export interface ChipUse {
   readonly remainingOfflineTries: number | null
 }
 
-/** A check of a chip, as the record of the authorization has it. */
+/** A check of a chip, a stripe or a 3-D Secure value, as the record of the authorization has it. */
 export interface ChipCheck
   extends Pick<AuthorizationCheck, 'check' | 'result' | 'findings' | 'atc'> {
-  readonly check: 'chip' | 'cryptogram' | 'offline_pin'
+  readonly check: 'chip' | 'cryptogram' | 'card_value' | 'cavv' | 'offline_pin'
   /** Only the last check can have one. */
   readonly responseCode?: DeclineCode
 }
@@ -36,7 +36,10 @@ export interface PresentedChip {
   readonly checks: readonly ChipCheck[]
   /** That of the last check. */
   readonly objection: DeclineCode | null
-  /** Null unless the cryptogram is right and was not used before. */
+  /**
+   * Null unless the cryptogram, or the value of a contactless stripe, is right and was not used
+   * before.
+   */
   readonly use: ChipUse | null
   /** What it reports of its commands; null unless the cryptogram is right and was not used. */
   readonly reported: ReportedChip | null

@@ -1,0 +1,241 @@
+import type { ChipFinding } from '../../domain/chip-findings.ts'
+import { chipProfiles } from '../../domain/chip-profile.ts'
+import type { EntryMode } from '../../domain/entry-mode.ts'
+import { Secret } from '../../domain/secret.ts'
+import type { Cavv, Track2 } from '../../domain/stripe.ts'
+import {
+  completeAtc,
+  type ReadDynamicValue,
+  readCardValue,
+  readDynamicValue,
+  stripeProfiles,
+} from '../../domain/stripe-profile.ts'
+import type { StripeHsm } from '../../hsm/contract/stripe.ts'
+import type { NamedCard } from '../../storage/authorizations/begin.ts'
+import { type FoundStripe, findStripe } from '../../storage/chips/find-stripe.ts'
+import type { Database } from '../../storage/engine/database.ts'
+import type { ChipCheck, ChipUse, PresentedChip } from './presented-chip.ts'
+
+/** The stripe of a request, as it was read before the authorization began. */
+interface PresentedStripe {
+  readonly checks: readonly ChipCheck[]
+  /** The counter of a contactless stripe with the right value; null for other stripes. */
+  readonly use: ChipUse | null
+}
+
+/** The dependencies of reading a stripe. */
+interface StripeReader {
+  readonly database: Database
+  readonly hsm: StripeHsm
+  readonly observe: { hsmFaulted(error: unknown): void }
+}
+
+/** A request with a stripe or a 3-D Secure value. */
+interface StripeMessage {
+  readonly entryMode: EntryMode
+  readonly chip?: object
+  readonly stripe?: {
+    readonly track2: Track2
+    readonly isContactless: boolean
+    readonly isFallback: boolean
+  }
+  readonly cavv?: Cavv
+}
+
+/**
+ * Verifies the values of a stripe and of a 3-D Secure authentication with one read of the database,
+ * and one call of the HSM for each. Nothing is recorded. Requests without them cost nothing.
+ * @returns null if the request has neither, the card does not exist, or its product has no chip.
+ */
+export async function checkStripe(
+  context: StripeReader,
+  request: StripeMessage,
+  card: NamedCard,
+): Promise<PresentedStripe | null> {
+  if (!request.stripe && !request.cavv) return null
+  const found = await findStripe(context.database, card)
+  if (!found) return null
+  const fallback = checkFallback(request, found)
+  if (fallback?.responseCode) return { checks: [fallback], use: null }
+  const { check, use } = await checkTrack(context, request, found)
+  const checks = [fallback, check].filter((each) => each !== null)
+  if (check?.responseCode) return { checks, use: null }
+  const cavv = await checkCavv(context, request, found)
+  return { checks: cavv ? [...checks, cavv] : checks, use: cavv?.responseCode ? null : use }
+}
+
+/** Adds what a stripe came to, before what is said of the PIN in the chip. */
+export function joinStripe(
+  chip: PresentedChip | null,
+  { checks: found, use }: PresentedStripe,
+): PresentedChip {
+  const ofPin = chip?.checks.filter(({ check }) => check === 'offline_pin') ?? []
+  const ofChip = chip?.checks.filter(({ check }) => check !== 'offline_pin') ?? []
+  const isDeclined = found.at(-1)?.responseCode !== undefined
+  const checks = [...ofChip, ...found, ...(isDeclined ? [] : ofPin)]
+  const objection = checks.at(-1)?.responseCode ?? null
+  if (chip) return { ...chip, checks, objection }
+  return { checks, objection, use, reported: null, answer: async () => null }
+}
+
+/** Service codes that begin with these digits say that the card has a chip (ISO/IEC 7813). */
+const chipServiceCodes = /^[26]/
+
+/** Checks whether the stripe was read where the chip could have been. */
+function checkFallback(
+  { stripe }: StripeMessage,
+  { cardType, chip }: FoundStripe,
+): ChipCheck | null {
+  if (!stripe?.isFallback || cardType !== 'Physical') return null
+  if (!chipServiceCodes.test(stripe.track2.reveal().serviceCode)) return null
+  const findings: ChipFinding[] = ['fallback']
+  return chip.fallback === 'decline'
+    ? { check: 'chip', result: 'failed', findings, responseCode: '57' }
+    : { check: 'chip', result: 'passed', findings }
+}
+
+interface CheckedTrack {
+  readonly check: ChipCheck | null
+  readonly use: ChipUse | null
+}
+
+async function checkTrack(
+  context: StripeReader,
+  request: StripeMessage,
+  found: FoundStripe,
+): Promise<CheckedTrack> {
+  const { stripe } = request
+  if (!stripe || found.cardType !== 'Physical') return { check: null, use: null }
+  const { dynamic } = stripeProfiles[found.chip.profile]
+  if (stripe.isContactless && dynamic) {
+    return checkDynamic(context, found, stripe.track2, readDynamicValue(dynamic, stripe.track2))
+  }
+  const value = readCardValue(stripeProfiles[found.chip.profile], stripe.track2)
+  if (value === null) return { check: { check: 'card_value', result: 'not_given' }, use: null }
+  const { expiry, pan, serviceCode } = stripe.track2.reveal()
+  const isRight = await askHsm(context, () =>
+    context.hsm.verifyCvv(found, found.cvk, {
+      pan,
+      expiry,
+      serviceCode: isFromChip(request) ? chipServiceCode : serviceCode,
+      value: new Secret(value),
+    }),
+  )
+  return { check: noteValue('card_value', isRight, found), use: null }
+}
+
+/** The service code of an iCVV, the value in the track 2 of a chip. */
+const chipServiceCode = '999'
+
+const isFromChip = ({ chip, entryMode, stripe }: StripeMessage): boolean =>
+  chip !== undefined ||
+  entryMode === 'chip' ||
+  (entryMode === 'contactless' && !stripe?.isContactless)
+
+/** Verifies the value of a contactless stripe, which is right once. */
+async function checkDynamic(
+  context: StripeReader,
+  found: FoundStripe,
+  track2: Track2,
+  read: ReadDynamicValue | null,
+): Promise<CheckedTrack> {
+  const { atcWindow } = found.chip
+  const atc = read && completeAtc(read.atcDigits, found.highestAtc, atcWindow)
+  if (!read || atc === null) return { check: noteValue('card_value', false, found), use: null }
+  const isRight = await askHsm(context, () => verifyDynamic(context, found, track2, read, atc))
+  const check = noteValue('card_value', isRight, found)
+  if (!isRight) return { check, use: null }
+  return {
+    check: { ...check, atc },
+    use: {
+      panSequenceNumber: found.panSequenceNumber ?? '00',
+      atc,
+      keyVersion: findKeyVersion(found),
+      atcWindow,
+      remainingOfflineTries: null,
+    },
+  }
+}
+
+/**
+ * A track does not name the version of its key: it is that of the chip's last cryptogram, or the
+ * newest that the product lists.
+ */
+const findKeyVersion = ({ chip, keyVersion }: FoundStripe): number =>
+  keyVersion ?? Math.max(1, ...Object.values(chip.keyVersions))
+
+function verifyDynamic(
+  { hsm }: StripeReader,
+  found: FoundStripe,
+  track2: Track2,
+  read: ReadDynamicValue,
+  atc: number,
+): Promise<boolean> {
+  const { expiry, pan, serviceCode } = track2.reveal()
+  const key = `chip-dynamic/${findKeyVersion(found)}`
+  const profile = chipProfiles[found.chip.profile]
+  const value = new Secret(read.value)
+  if (read.kind === 'dcvv') {
+    // The key of a dynamic CVV does not depend on the sequence number.
+    const chip = { card: found, panSequenceNumber: '00', profile }
+    return hsm.verifyDynamicCvv(chip, key, { pan, expiry, serviceCode, value, atc: read.atcDigits })
+  }
+  const counter = Buffer.alloc(2)
+  counter.writeUInt16BE(atc)
+  const { track, unpredictableNumber } = read
+  const chip = { card: found, panSequenceNumber: found.panSequenceNumber ?? '00', profile }
+  return hsm.verifyCvc3(chip, key, {
+    pan,
+    track: new Secret(track),
+    unpredictableNumber,
+    atc: counter,
+    value,
+  })
+}
+
+async function checkCavv(
+  context: StripeReader,
+  { cavv }: StripeMessage,
+  found: FoundStripe,
+): Promise<ChipCheck | null> {
+  if (!cavv || !stripeProfiles[found.chip.profile].hasCavv) return null
+  const content = cavv.reveal()
+  if (content === null) return noteValue('cavv', false, found)
+  const { authenticationResult, keyVersion, unpredictableNumber, value } = content
+  const isRight = await askHsm(context, () =>
+    context.hsm.verifyCavv(found, `cavv/${keyVersion}`, {
+      authenticationResult,
+      unpredictableNumber,
+      value: new Secret(value),
+    }),
+  )
+  return noteValue('cavv', isRight, found)
+}
+
+const findingsByCheck = { card_value: 'wrong_card_value', cavv: 'wrong_cavv' } as const
+
+/** @param isRight null during an outage of the HSM. */
+function noteValue(
+  check: 'card_value' | 'cavv',
+  isRight: boolean | null,
+  { chip }: FoundStripe,
+): ChipCheck {
+  if (isRight) return { check, result: 'passed' }
+  if (isRight === null) return { check, result: 'unresolved', responseCode: '96' }
+  return chip.wrongCardValue === 'decline'
+    ? { check, result: 'failed', responseCode: '88' }
+    : { check, result: 'failed', findings: [findingsByCheck[check]] }
+}
+
+/** Returns the HSM's answer, or null during an outage, which must never count as a wrong value. */
+async function askHsm(
+  { observe }: StripeReader,
+  ask: () => Promise<boolean>,
+): Promise<boolean | null> {
+  try {
+    return await ask()
+  } catch (error) {
+    observe.hsmFaulted(error)
+    return null
+  }
+}

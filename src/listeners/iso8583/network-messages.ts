@@ -164,6 +164,7 @@ export function parseAdvice(
     numbers: pickNumbers(fields),
     isApproved: isApproval(profile, fields['39']),
     transaction,
+    chip: parseChipField(profile, fields),
   }
 }
 

@@ -27,7 +27,7 @@ interface ChipReader {
 export interface ChipMessage {
   readonly chip: { readonly data: Uint8Array }
   readonly entryMode: EntryMode
-  readonly transaction: Transaction
+  readonly transaction: Pick<Transaction, 'money'>
   readonly hasPinBlock: boolean
   /** Whether it reports a transaction that ended without the issuer. */
   readonly isAdvice?: boolean

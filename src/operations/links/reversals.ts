@@ -15,6 +15,7 @@ import {
   reverseTransaction,
 } from '../../storage/links/transactions.ts'
 import type { AuthorizationContext } from '../authorizations/authorization.ts'
+import { takeChipReport } from '../authorizations/take-chip-report.ts'
 import {
   advisePayment,
   clearPayments,
@@ -45,6 +46,8 @@ export interface NetworkAdvice
   /** Whether the network approved, or did not say. */
   readonly isApproved: boolean
   readonly transaction: ReportedTransaction
+  /** What the chip reports after the transaction; null without chip data. */
+  readonly chip: { readonly data: Uint8Array } | null
 }
 
 /** A reversal, with everything that identifies its original. */
@@ -158,6 +161,7 @@ export function createAdvices(given: AuthorizationContext): LinkAdvices {
       try {
         const { panFingerprints } = await hashed(advice)
         await record(advice, panFingerprints, false)
+        await reportChip(context, advice, panFingerprints)
         return selectOutcome(await applyAdvice(context, advice, panFingerprints))
       } catch (error) {
         return transactions.selectFaultOutcome(error)
@@ -169,6 +173,7 @@ export function createAdvices(given: AuthorizationContext): LinkAdvices {
         const original = await markOriginal(reversal, transactionHashes)
         const outcome = selectOutcome(await takeBack(reversal, panFingerprints, original))
         await record(reversal, panFingerprints, original !== null)
+        await reportChip(context, reversal, panFingerprints)
         if (outcome !== '00') return outcome
         return original ? '00' : '25'
       } catch (error) {
@@ -176,6 +181,14 @@ export function createAdvices(given: AuthorizationContext): LinkAdvices {
       }
     },
   }
+}
+
+async function reportChip(
+  context: AuthorizationContext,
+  { chip, pan }: NetworkAdvice,
+  panFingerprints: readonly Uint8Array[],
+): Promise<void> {
+  if (chip && pan) await takeChipReport(context, chip, { panFingerprints })
 }
 
 /**

@@ -6,6 +6,7 @@ import { composeFrame } from '../../../src/listeners/iso8583/codec/frame.ts'
 import { encode } from '../../../src/listeners/iso8583/codec/message.ts'
 import { issueCard } from '../../support/network.ts'
 import { openTestService, sql } from '../../support/service.ts'
+import { makeTrack } from '../../support/stripes.ts'
 import {
   cardNotPresent,
   connectSwitch,
@@ -14,7 +15,10 @@ import {
   purchase,
 } from '../../support/switch.ts'
 
-test('no PAN, track, PIN block or CVV2 of a link comes to rest in a log, a metric or a table', async () => {
+const hexLength = (digits: string): string =>
+  (digits.length / 2).toString(16).padStart(2, '0').toUpperCase()
+
+test('no PAN, track, PIN block, CVV2 or cryptogram of a link comes to rest in a log, a metric or a table', async () => {
   const lines: string[] = []
   const service = await openTestService({
     env: { RATE_LIMIT: 'off', LOG_LEVEL: 'trace' },
@@ -57,6 +61,16 @@ test('no PAN, track, PIN block or CVV2 of a link comes to rest in a log, a metri
     }
   }
   await ask('0100', cardNotPresent(service, card, card.cvv2))
+  const chipCard = await issueCard(service, { cardType: 'Physical', activateNow: true })
+  const chipTrack = await makeTrack(service, chipCard, '201', '999')
+  const cryptogram = randomBytes(8).toString('hex').toUpperCase()
+  const packed = `${chipTrack.replace('=', 'D')}F`.slice(0, 38)
+  const chipData = `9F2608${cryptogram}57${hexLength(packed)}${packed}9F360200019F100706011203A00000`
+  for (const mti of ['0100', '0120', '0200', '0220']) {
+    for (const fields of [{ 55: chipData }, { 35: chipTrack }, { 22: '911', 35: chipTrack }]) {
+      await ask(mti, { ...purchase(service, chipCard), 11: nextTrace(), ...fields })
+    }
+  }
   // What cannot be read, with all of it inside: answered where its trace number can be read.
   const trace = nextTrace()
   const bytes = encode(wire.profile.layout, {
@@ -108,6 +122,11 @@ test('no PAN, track, PIN block or CVV2 of a link comes to rest in a log, a metri
       block.toLowerCase(),
       hex(pan),
       hex(block),
+      chipCard.pan,
+      chipTrack.slice(17),
+      packed.slice(17),
+      cryptogram,
+      cryptogram.toLowerCase(),
     ]) {
       assert(!text.includes(secret), `${place} has ${secret.length} characters of a secret`)
     }

@@ -329,3 +329,14 @@ test('what is described of a message shows no PAN, track, PIN block or CVV2', ()
   assert(described.some(({ field, value }) => field === '55.5A' && value === '**** (16)'))
   assert(described.some(({ field, value }) => field === '3' && value === '000000'))
 })
+
+test('scripts may be repeated in chip data, and no other tag may', () => {
+  const layout = withField(createLayout('1987', 'bcd'), '55', {
+    type: 'b',
+    encoding: 'binary',
+    parts: { kind: 'ber-tlv' },
+  }).fields['55']
+  assert(layout)
+  const parts = readParts('55', layout, '9102AABB720186720187')
+  assert.deepEqual(Object.fromEntries(parts), { 91: 'AABB', 72: '8687' })
+})

@@ -1,16 +1,20 @@
 import assert from 'node:assert/strict'
 import { before, suite, test } from 'node:test'
+import { parseChipData } from '../../../../src/domain/chip-data.ts'
 import type { Layout } from '../../../../src/listeners/iso8583/codec/layout.ts'
 import type { Profile } from '../../../../src/listeners/iso8583/profile-schema.ts'
+import { issueChipCard } from '../../../support/chip.ts'
 import { type IssuedCard, issueCard } from '../../../support/network.ts'
 import { openTestService, type TestService } from '../../../support/service.ts'
 import { findProfile, openLink } from '../../../support/switch.ts'
+import { chipSteps } from './chip-steps.ts'
 import { everyFieldSteps } from './every-field.ts'
 import { libraries, type WalkAnswer, type WalkDocument } from './programs.ts'
 import {
   findResponseCode,
   tagsOf,
   type WalkStep,
+  type WalkValue,
   walkedLimit,
   walkedPayment,
   walkSteps,
@@ -66,6 +70,24 @@ for (const library of libraries) {
         await assertTries(service, card)
         await assertPayment(service, card, profile)
         t.diagnostic(`${name}: ${steps.length} messages`)
+      })
+    }
+
+    for (const name of profileNames) {
+      test(`${library.name} pays with a chip over ${name}, and reads its commands`, async () => {
+        const profile = findProfile(name)
+        const card = await issueChipCard(service)
+        const steps = await chipSteps(service, profile, card)
+        const { port } = await openLink(service, { profile: name })
+        const walked = await walk({
+          address: `127.0.0.1:${port}`,
+          table: 'layout',
+          layout: profile.layout,
+          framing: profile.framing,
+          tags: tagsOf(profile, steps),
+          steps,
+        })
+        assertWalk(profile, steps, walked)
       })
     }
 
@@ -163,7 +185,8 @@ const assertAnswer = (profile: Profile, step: WalkStep, answer: WalkAnswer | und
   assert.ok(answer, `No answer: ${name}.`)
   const [version, messageClass, purpose] = mti
   assert.equal(answer.mti, `${version}${messageClass}${Number(purpose) + 1}0`, name)
-  const { 38: approval, ...fields } = answer.fields
+  const { 38: approval, 55: chip, ...fields } = answer.fields
+  assert.deepEqual(chip === undefined ? null : listTags(chip), step.shownTags, name)
   const expected = {
     ...echoedFields(profile, step),
     ...shownFields,
@@ -173,6 +196,14 @@ const assertAnswer = (profile: Profile, step: WalkStep, answer: WalkAnswer | und
   if (/approved/i.test(outcome)) assert.match(String(approval), /^[0-9A-Z]{6}$/, name)
   else assert.equal(approval, undefined, name)
   assert.equal(answer.header, answerHeader(profile, answer), name)
+}
+
+/** The tags of an answer to a chip, which a library took apart or not. */
+const listTags = (value: WalkValue): readonly string[] => {
+  if (typeof value !== 'string') return Object.keys(value.parts).sort()
+  const parsed = parseChipData(Buffer.from(value, 'hex'))
+  assert.ok('tags' in parsed, value)
+  return [...parsed.tags.keys()].sort()
 }
 
 /** The programs send from address 2222 to address 1111. */

@@ -27,6 +27,8 @@ export type WalkStep = {
   repeats: string | null
   /** What the answer shows of a CVV2. */
   shownFields: Fields
+  /** The tags of the answer to a chip; null without one. */
+  shownTags: readonly string[] | null
 }
 
 const codes1987 = {
@@ -40,6 +42,7 @@ const codes1987 = {
   unreadable: '30',
   wrongPin: '55',
   notAuthorized: '57',
+  wrongChip: '88',
   notSignedOn: '91',
   otherContent: '94',
   wrongCvv2: 'N7',
@@ -56,6 +59,7 @@ const codes1993: Readonly<Record<Outcome, string>> = {
   unreadable: '904',
   wrongPin: '117',
   notAuthorized: '119',
+  wrongChip: '122',
   notSignedOn: '912',
   otherContent: '913',
   wrongCvv2: '122',
@@ -65,6 +69,7 @@ const codes1993: Readonly<Record<Outcome, string>> = {
 export const findResponseCode = (profile: Profile, outcome: Outcome): string => {
   if (profile.version === '1993') return codes1993[outcome]
   const isMastercard = profile.name === 'mastercard-public'
+  if (profile.name === 'visa-public' && outcome === 'wrongChip') return '82'
   return isMastercard && outcome === 'wrongCvv2' ? '05' : codes1987[outcome]
 }
 
@@ -113,6 +118,7 @@ export const tagsOf = (profile: Profile, steps: readonly WalkStep[]): Record<str
   const values = [
     ...steps.flatMap(({ fields }) => Object.entries(fields)),
     ...Object.entries(shownFields(profile, 'M')),
+    ...Object.entries({ 55: chipFieldOf(profile, { 71: '', 72: '', 91: '' }) }),
   ]
   const tags: Record<string, string[]> = {}
   for (const [field, value] of values) {
@@ -122,9 +128,19 @@ export const tagsOf = (profile: Profile, steps: readonly WalkStep[]): Record<str
   return tags
 }
 
-type StepOthers = { cut?: number; repeats?: string; shown?: 'M' | 'N'; amounts?: Fields }
+/** Chip data by tag, where a profile has tags in field 55. */
+export const chipFieldOf = (profile: Profile, parts: Record<string, string>): WalkValue =>
+  profile.layout.fields[55]?.parts === undefined ? wholeValue('55', { parts }) : { parts }
 
-type Walker = {
+type StepOthers = {
+  cut?: number
+  repeats?: string
+  shown?: 'M' | 'N'
+  amounts?: Fields
+  tags?: readonly string[]
+}
+
+export type Walker = {
   profile: Profile
   step: (
     name: string,
@@ -169,9 +185,10 @@ export const createStep = (
     ...others.amounts,
     ...(others.shown && shownFields(profile, others.shown)),
   },
+  shownTags: others.tags ?? null,
 })
 
-const createWalker = (service: TestService, profile: Profile, card: IssuedCard): Walker => ({
+export const createWalker = (service: TestService, profile: Profile, card: IssuedCard): Walker => ({
   profile,
   card,
   step: (...words) => createStep(profile, ...words),
@@ -217,7 +234,7 @@ export const walkSteps = (
   ]
 }
 
-const manage = (walker: Walker, purpose: 'signOn' | 'signOff' | 'echo'): WalkStep[] => {
+export const manage = (walker: Walker, purpose: 'signOn' | 'signOff' | 'echo'): WalkStep[] => {
   const { management, version } = walker.profile
   return management[purpose].map((code) => {
     const { sentAt, trace } = nextNumbers()

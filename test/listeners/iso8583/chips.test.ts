@@ -1,0 +1,114 @@
+import assert from 'node:assert/strict'
+import { before, test } from 'node:test'
+import { parseChipData } from '../../../src/domain/chip-data.ts'
+import type { IsoMessage } from '../../../src/listeners/iso8583/codec/layout.ts'
+import { issueChipCard, type PlayedChip, playChip } from '../../support/chip.ts'
+import type { IssuedCard } from '../../support/network.ts'
+import { openTestService, sql, type TestService } from '../../support/service.ts'
+import { connectSwitch, nextTrace, openLink, purchase, type Switch } from '../../support/switch.ts'
+
+let service: TestService
+before(async () => {
+  service = await openTestService({ env: { RATE_LIMIT: 'off' } })
+})
+
+const profileNames = [
+  'ascii-1987',
+  'binary-1987',
+  'ascii-1993',
+  'visa-public',
+  'mastercard-public',
+  'sandbox',
+]
+
+/** Field 39 of a wrong chip, as the documents of each profile have it. */
+const wrongChip: Readonly<Record<string, string>> = { 'ascii-1993': '122', 'visa-public': '82' }
+const approved = (profile: string): string => (profile === 'ascii-1993' ? '000' : '00')
+
+async function openChip(profile: string) {
+  const wire = await connectSwitch(await openLink(service, { profile }))
+  await wire.signOn()
+  const card = await issueChipCard(service)
+  const chip = await playChip(service, card)
+  return { wire, card, chip }
+}
+
+/** Sends a message with the chip, without a PIN. */
+const send = async (
+  { ask, profile }: Switch,
+  card: IssuedCard,
+  type: '100' | '120',
+  data: string,
+  others: Record<string, string> = {},
+): Promise<IsoMessage> => {
+  const {
+    18: merchantType = '',
+    25: condition = '',
+    52: _,
+    53: __,
+    ...fields
+  } = purchase(service, card)
+  const is1993 = profile.version === '1993'
+  const trace = nextTrace()
+  return ask(is1993 ? `1${type}` : `0${type}`, {
+    ...fields,
+    ...(is1993
+      ? { 12: `261128${trace}`, 22: '510101500140', 26: merchantType }
+      : { 18: merchantType, 22: profile.name === 'visa-public' ? '0510' : '051', 25: condition }),
+    11: trace,
+    37: trace.padStart(12, '0'),
+    55: data.toUpperCase(),
+    ...others,
+  })
+}
+
+const pay = async (wire: Switch, card: IssuedCard, chip: PlayedChip, atc: number) =>
+  send(wire, card, '100', (await chip.present({ atc })).data)
+
+const readTags = ({ fields }: IsoMessage): ReadonlyMap<string, Uint8Array> => {
+  const parsed = parseChipData(Buffer.from(fields['55'] ?? '', 'hex'))
+  assert('tags' in parsed, JSON.stringify(parsed))
+  return parsed.tags
+}
+
+for (const name of profileNames) {
+  test(`a chip pays over ${name}, and its cryptogram is accepted once`, async () => {
+    const { card, chip, wire } = await openChip(name)
+    const { data } = await chip.present({ atc: 1 })
+    const first = await send(wire, card, '100', data)
+    assert.equal(first.fields['39'], approved(name))
+    assert.equal(readTags(first).get('91')?.length, 8)
+    const again = await send(wire, card, '100', data)
+    assert.equal(again.fields['39'], wrongChip[name] ?? '88')
+    assert.equal(again.fields['55'], undefined)
+    const wrong = await chip.present({ atc: 2, changed: { '9F26': '0102030405060708' } })
+    const declined = await send(wire, card, '100', wrong.data)
+    assert.equal(declined.fields['39'], wrongChip[name] ?? '88')
+    wire.close()
+  })
+
+  test(`a command to a chip travels over ${name} until an advice says that it was done`, async () => {
+    const { card, chip, wire } = await openChip(name)
+    const unblock = await service.call('POST', `/card-pin/${card.publicToken}/pin/unblock`)
+    assert.equal(unblock.status, 204, unblock.text)
+    const answered = await pay(wire, card, chip, 1)
+    assert.equal(answered.fields['39'], approved(name))
+    const template = Buffer.from(readTags(answered).get('72') ?? [])
+    const parts = parseChipData(template)
+    assert('tags' in parts)
+    const number = Buffer.from(parts.tags.get('9F18') ?? []).toString('hex')
+    const results = { '9F27': '40', '9F5B': `20${number}` }
+    const { data } = await chip.present({ atc: 1, changed: results })
+    const advised = await send(wire, card, '120', data, { 39: approved(name) })
+    assert.equal(advised.fields['39'], approved(name))
+    const [command] = await sql<{ state: string }>(
+      service.database,
+      'select state from chip_command where public_token = $1',
+      [card.publicToken],
+    )
+    assert.equal(command?.state, 'done')
+    const next = await pay(wire, card, chip, 2)
+    assert.equal(readTags(next).has('72'), false)
+    wire.close()
+  })
+}

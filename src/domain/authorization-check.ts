@@ -50,7 +50,7 @@ export interface AuthorizationCheck {
   readonly cardStatusCode?: string
   /** The transaction counter of the chip. */
   readonly atc?: number
-  /** What a chip or a stripe had to report. */
+  /** The findings of a chip or a stripe. */
   readonly findings?: ChipFinding[]
   /** For a PIN or CVV2: the remaining tries, and the number of the try that it spent. */
   readonly remainingTries?: number

@@ -1,6 +1,6 @@
 import type { ApplicationDataLayout, ChipProfile } from './chip-profile.ts'
 
-/** What a chip reports of itself in the issuer application data (9F10). */
+/** The state of a chip as it reports it in the issuer application data (9F10). */
 export interface ChipReport {
   /** 0 to 255: names the keys of the chip. */
   readonly derivationKeyIndex: number
@@ -10,7 +10,7 @@ export interface ChipReport {
   readonly isOfflinePinBlocked: boolean
   /** The lowest four bits; null where the profile's chips do not report them. */
   readonly remainingOfflineTries: number | null
-  /** How many commands of the answer before were carried out: 0 to 15. */
+  /** How many commands of the previous answer the chip executed: 0 to 15. */
   readonly processedCommands: number
   /** Whether one of them failed. */
   readonly hasFailedCommand: boolean

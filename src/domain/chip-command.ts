@@ -41,7 +41,7 @@ export interface WaitingChipCommand {
 /** The greatest number of bytes of a value that a command puts: an answer has room for it. */
 export const putDataMost = 64
 
-/** What chip data report of commands that were sent. */
+/** The report of chip data on commands that were sent. */
 export interface ChipCommandReport {
   readonly panSequenceNumber: string
   readonly atc: number

@@ -3,7 +3,7 @@
  * code.
  */
 export interface ChipProfile {
-  /** What follows the common tags: the verification results of the card, or all of 9F10. */
+  /** The bytes after the common tags: the verification results of the card, or all of 9F10. */
   readonly issuerData: { readonly from: number; readonly length: number | null }
   /** Padding 1 or 2 of ISO/IEC 9797-1. */
   readonly padding: 1 | 2
@@ -50,7 +50,7 @@ export interface ApplicationDataLayout {
     readonly remainingTries: HalfByte | null
   }
   readonly commands: {
-    /** How many commands of the answer before the chip carried out. */
+    /** How many commands of the previous answer the chip executed. */
     readonly processed: HalfByte
     readonly failed: NumberedBit
   }

@@ -26,7 +26,7 @@ export interface ProductChip {
 export const chipPolicies = ['decline', 'record'] as const
 type ChipPolicy = (typeof chipPolicies)[number]
 
-/** What a product's chip has unless its operator chooses. */
+/** The settings of a product's chip unless its operator chooses others. */
 export const usualChip = {
   keyVersions: {},
   missingData: 'decline',

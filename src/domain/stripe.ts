@@ -1,14 +1,14 @@
 import { type Pan, parsePan } from './pan.ts'
 import { Secret } from './secret.ts'
 
-/** What track 2 holds. */
+/** The content of track 2. */
 interface Track2Content {
   readonly pan: Pan
   /** YYMM. */
   readonly expiry: string
   /** 3 digits. */
   readonly serviceCode: string
-  /** What the issuer chose: PIN verification data, a card verification value, counters. */
+  /** The issuer's own data: PIN verification data, a card verification value, counters. */
   readonly discretionary: string
 }
 
@@ -36,7 +36,7 @@ export function parseTrack2(text: string): Track2 | null {
   return pan && text.length <= 38 ? new Track2({ pan, expiry, serviceCode, discretionary }) : null
 }
 
-/** What a CAVV holds. */
+/** The content of a CAVV. */
 interface CavvContent {
   /** The version of the key that made it. */
   readonly keyVersion: number

@@ -11,7 +11,7 @@ export interface ChipReference {
 
 /** A cryptogram with the values that it was made with. */
 export interface ChipCryptogram {
-  /** What it is made over (src/domain/chip-profile.ts). */
+  /** The bytes that it is made over (src/domain/chip-profile.ts). */
   readonly data: Uint8Array
   /** 2 bytes. */
   readonly atc: Uint8Array
@@ -21,7 +21,7 @@ export interface ChipCryptogram {
   readonly arqc: Uint8Array
 }
 
-/** What the issuer answers: a response code (2 bytes), or a status update (4 bytes). */
+/** The answer of the issuer: a response code (2 bytes), or a status update (4 bytes). */
 export type ChipAnswer =
   | { readonly responseCode: Uint8Array }
   | { readonly cardStatusUpdate: Uint8Array; readonly proprietaryData: Uint8Array }

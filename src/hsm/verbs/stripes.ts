@@ -92,7 +92,7 @@ const areDigits = (...texts: readonly (readonly [text: string, length: number])[
   texts.every(([text, length]) => isDigits(text, length, length))
 
 /**
- * Finds the version that a reference names; null if there is none. Messages name versions, so an
+ * Finds the version that a reference names; null for an unknown one. Messages name versions, so an
  * unknown one must not let the keys be read again.
  */
 async function findKey<Name extends KeyName>(

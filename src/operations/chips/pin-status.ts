@@ -6,11 +6,11 @@ import * as stored from '../../storage/chips/commands.ts'
 import type * as cards from '../cards/cards.ts'
 import { findTryStatus } from '../cards/tries.ts'
 
-/** What is known of the PIN in a chip. */
+/** The known state of the PIN in a chip. */
 interface ChipPinStatus {
   /** The state of the newest command that changes or unblocks it. */
   readonly chipUpdate: 'none' | Exclude<ChipCommandState, 'superseded'>
-  /** What the chip reported last, and when (RFC 3339). */
+  /** The last report of the chip, and its time (RFC 3339). */
   readonly remainingOfflineTries?: number
   readonly reportedAt?: string
 }

@@ -7,7 +7,7 @@ type Change = (
   newPin: StoredPin | null,
 ) => VirtualChipState
 
-/** The commands that a chip carries out, by their instruction byte (EMV Book 3, 6.5). */
+/** The commands that a chip executes, by their instruction byte (EMV Book 3, 6.5). */
 const changes: Readonly<Record<number, Change>> = {
   // APPLICATION BLOCK
   30: (chip) => ({ ...chip, isApplicationBlocked: true }),

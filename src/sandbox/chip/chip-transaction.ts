@@ -13,7 +13,7 @@ import { summarizeResults } from './command-results.ts'
 /** The result of the PIN that the chip itself compared. */
 export type OfflinePinResult = 'right' | 'wrong' | 'blocked' | 'not_given'
 
-/** What happens at the terminal. */
+/** The circumstances at the terminal. */
 export interface TerminalTransaction {
   readonly money: Money
   readonly at: Date
@@ -32,7 +32,7 @@ const applicationIds: Readonly<Record<ChipProfileName, string>> = {
   cpa: 'F0000000010001',
 }
 
-/** What a terminal in Spain with an operator sends in each transaction. */
+/** The data that a terminal in Spain with an operator sends in each transaction. */
 const constants = [
   // The chip verifies cardholders, and its terminal manages risks.
   ['82', '1800'],

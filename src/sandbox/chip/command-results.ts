@@ -1,4 +1,4 @@
-/** What became of a command in an answer. */
+/** The result of a command in an answer. */
 type CommandResult = 'done' | 'failed' | 'not_carried_out'
 
 /** A command that a chip was given. */
@@ -27,7 +27,7 @@ export const composeResults = (commands: readonly CarriedCommand[]): Buffer =>
     }),
   )
 
-/** Counts the commands that were carried out, and those that failed. */
+/** Counts the commands that were executed, and those that failed. */
 export function summarizeResults(results: Uint8Array): {
   readonly processed: number
   readonly failed: number

@@ -10,7 +10,7 @@ export interface GivenCommand {
   readonly command: Uint8Array
 }
 
-/** What the issuer answers to a chip (EMV Book 3, 10.9 and 10.10). */
+/** The answer of the issuer to a chip (EMV Book 3, 10.9 and 10.10). */
 export interface IssuerAnswer {
   /** Tag 91; null without one. */
   readonly authenticationData: Uint8Array | null

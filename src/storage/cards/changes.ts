@@ -56,7 +56,7 @@ interface ChipPin {
 
 /** A card's new PIN, and its envelope, which the card accepts once. */
 export interface NewPin extends PinColumns {
-  /** What the chip of the card is told; null without a chip. */
+  /** The command to the chip of the card; null without a chip. */
   readonly chipPin: ChipPin | null
   readonly envelope: PinEnvelope | null
 }

@@ -9,7 +9,7 @@ where public_token > :afterToken
 order by public_token
 limit :limit;
 
--- The card of each chip is looked up by itself, so that no plan reads more cards than chips.
+-- The card of each chip has a subquery of its own, so that no plan reads more cards than chips.
 -- name: list_chips_under_keys
 select public_token as "publicToken", pan_sequence_number as "panSequenceNumber",
   key_version as "keyVersion",

@@ -7,7 +7,7 @@ import { type Claim, type ClaimValues, claimParameters } from '../idempotency/id
 
 const declare = loadStatements(import.meta.url)
 
-/** What a message of a chip and its answer changed. Commands are named by their numbers. */
+/** The changes by a message of a chip and its answer. Commands are named by their numbers. */
 export interface ChipNews {
   readonly publicToken: PublicToken
   readonly panSequenceNumber: string
@@ -30,7 +30,7 @@ interface OwnCard {
   readonly clientId: string
 }
 
-/** What a command to the chip of a card depends on. */
+/** The facts that a command to the chip of a card depends on. */
 export interface ChippedCard {
   readonly statusCode: CardStatusCode
   /** `YYYY-MM-DD`. */

@@ -4,7 +4,7 @@ import type { ProductChip } from '../../domain/product-chip.ts'
 import { type Connection, firstRow } from '../engine/database.ts'
 import { loadStatements } from '../engine/statements.ts'
 
-/** What a virtual chip needs of its card and product. */
+/** The facts of a card and its product that a virtual chip needs. */
 export interface CardOfChip {
   readonly publicToken: PublicToken
   readonly clientId: string

@@ -11,7 +11,7 @@ declare
   v_count integer;
 begin
   with old as materialized (
-    select public_token, client_id, kind
+    select public_token, client_id
     from wrong_expiry
     where forget_on_day <= (select v_today)
     order by forget_on_day
@@ -21,7 +21,6 @@ begin
   using old
   where wrong_expiry.public_token = any(array[old.public_token])
     and wrong_expiry.client_id between old.client_id and old.client_id
-    and wrong_expiry.kind = old.kind
     and forget_on_day - v_today <= 0;
   get diagnostics v_count = row_count;
   return v_count;

@@ -7,13 +7,17 @@ create or replace function is_idempotency_key_known(
 language plpgsql
 as $function$
 declare
-  v_since timestamptz := clock_timestamp() - interval '24 hours';
+  v_key_hash bytea;
+  v_created_at timestamptz;
 begin
-  return p_key_hashes is not null and exists (
-    select
+  foreach v_key_hash in array coalesce(p_key_hashes, '{}') loop
+    select record.created_at into v_created_at
     from idempotency_record as record
-    where record.client_id = p_client_id and record.key_hash = any (p_key_hashes)
-      and record.created_at >= v_since
-  );
+    where record.client_id = p_client_id and record.key_hash = v_key_hash;
+    if v_created_at >= clock_timestamp() - interval '24 hours' then
+      return true;
+    end if;
+  end loop;
+  return false;
 end
 $function$;

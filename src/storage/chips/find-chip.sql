@@ -1,48 +1,15 @@
--- The chip of a card before an authorization: how it works, which transaction counters were seen,
--- and the commands that wait. The chip is null for a card without one.
+-- The chip of a card before an authorization (database/functions/chips/find-chip.sql).
 
 -- name: find_chip
-select card.public_token as "publicToken", card.encrypted_pan as "encryptedPan",
-  case when card.card_type = 'Physical' then product.chip::text end as "chip",
-  seen.highest_atc as "highestAtc",
-  is_fresh_atc(
-    seen.highest_atc, seen.seen_atcs, :atc::integer, (product.chip ->> 'atcWindow')::integer
-  ) as "isFresh",
-  waiting.commands::text as "commands"
-from card
-cross join lateral (
-  select product.chip
-  from product
-  where product.product_id = card.product_id
-  limit 1
-) as product
-left join chip as seen
-  on seen.public_token = card.public_token and seen.pan_sequence_number = :panSequenceNumber
-cross join lateral (
-  select json_agg(
-      json_build_object(
-        'number', command.command_number,
-        'command', command.command,
-        'pinBlock', encode(command.pin_block, 'hex'),
-        'pinKey', command.pin_key,
-        'dataObject', encode(command.data_object, 'hex'),
-        'sentTo', command.sent_to,
-        'sentAtc', command.sent_atc
-      )
-      order by command.command_number
-    ) as commands
-  from chip_command as command
-  where command.public_token = card.public_token and command.state in ('pending', 'sent')
-) as waiting
-where card.public_token = coalesce(
-  :publicToken::text,
-  (
-    select known.public_token
-    from pan_fingerprint as known
-    where known.pan_fingerprint = any(string_to_array(:panFingerprints::text, ',')::bytea[])
-    limit 1
-  )
-);
+select found.public_token as "publicToken", found.encrypted_pan as "encryptedPan",
+  found.chip::text as "chip", found.highest_atc as "highestAtc", found.is_fresh as "isFresh",
+  found.commands::text as "commands"
+from find_chip(
+  p_public_token => :publicToken,
+  p_pan_fingerprints => string_to_array(:panFingerprints, ',')::bytea[],
+  p_pan_sequence_number => :panSequenceNumber,
+  p_atc => :atc
+) as found;
 
 -- name: find_chip_several
 select asked.ordinal::integer as "ordinal", card.public_token as "publicToken",

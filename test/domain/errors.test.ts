@@ -12,6 +12,8 @@ const contract = {
   405: ['method_not_allowed'],
   409: [
     'card_closed',
+    'card_without_chip',
+    'too_many_chip_commands',
     'card_status_conflict',
     'controls_version_conflict',
     'decision_version_conflict',

@@ -51,6 +51,19 @@ async function freshWebhook(): Promise<Record<string, string>> {
   return { webhookId: json.webhookId, deliveryId: '1' }
 }
 const freshCard = async () => ({ publicToken: (await service.createCard()).publicToken })
+/** A card with a chip. */
+const chipCard = async () => {
+  const { publicToken } = await service.createCard({ cardType: 'Physical' })
+  return { publicToken }
+}
+/** A card whose virtual chip has begun a transaction. */
+const virtualChip = async () => {
+  const ids = await chipCard()
+  const path = `/simulator/cards/${ids.publicToken}/chip`
+  await service.call('POST', path, { body: {} })
+  await service.call('POST', `${path}/transactions`, { body: {} })
+  return { ids }
+}
 /** A card, and an authorization that was answered. */
 const answeredCard = async () => {
   const { publicToken } = await freshCard()
@@ -141,6 +154,25 @@ before(async () => {
       body: { url: 'https://hooks.example.com/b', events: ['*'], description: 'A hook' },
     }),
     [`POST ${t}/webhooks/:webhookId/replay`]: () => ({ body: { since: new Date().toISOString() } }),
+    [`GET ${t}/cards/:publicToken/chip`]: async () => ({ ids: await chipCard() }),
+    'GET /cards/:publicToken/chip': async () => ({ ids: await chipCard() }),
+    [`POST ${t}/cards/:publicToken/chip/commands`]: async () => ({
+      ids: await chipCard(),
+      body: { command: 'block_application' },
+    }),
+    [`POST ${t}/simulator/cards/:publicToken/chip`]: async () => ({
+      ids: await chipCard(),
+      body: {},
+    }),
+    [`GET ${t}/simulator/cards/:publicToken/chip`]: virtualChip,
+    [`POST ${t}/simulator/cards/:publicToken/chip/transactions`]: async () => ({
+      ...(await virtualChip()),
+      body: {},
+    }),
+    [`POST ${t}/simulator/cards/:publicToken/chip/answers`]: async () => ({
+      ...(await virtualChip()),
+      body: { approved: true },
+    }),
     [`POST ${t}/simulator/authorizations`]: async () => ({ body: await freshCard() }),
     'POST /network/authorizations': async () => ({
       body: { ...(await freshCard()), entryMode: 'chip', reference: 'R1', cvv2: '000' },

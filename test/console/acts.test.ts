@@ -7,6 +7,7 @@ import { randomUUID } from 'node:crypto'
 import { before, test } from 'node:test'
 import { enterAll } from '../support/audit.ts'
 import { type Browser, hiddenFields, openBrowser } from '../support/browser.ts'
+import { chippedCard } from '../support/chips.ts'
 import { freePorts } from '../support/free-ports.ts'
 import { withoutIds } from '../support/identifiers.ts'
 import { openTestService, sql, type TestService } from '../support/service.ts'
@@ -288,4 +289,16 @@ test('loading the page again after the cardholder’s name was shown discloses n
     ({ kind }: { kind: string }) => kind === 'disclosure',
   )
   assert.equal(disclosed.length, 1)
+})
+
+test('the page of a card with a chip shows what waits for it, and that of others no chip', async () => {
+  const { publicToken } = await chippedCard(service)
+  const page = (of: string) => officer.visit(`${url}/console/cards/${of}`)
+  await service.call('POST', `/card-pin/${publicToken}/pin/unblock`)
+  const { text } = await page(publicToken)
+  for (const shown of ['The chip was not online yet', 'unblock pin', 'pending']) {
+    assert.ok(text.includes(shown), shown)
+  }
+  const other = await service.createCard()
+  assert.doesNotMatch((await page(other.publicToken)).text, /id="chip"/)
 })

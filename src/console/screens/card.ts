@@ -1,4 +1,5 @@
 import Type, { type Static } from 'typebox'
+import type { CardChipSchema } from '../../listeners/http/chip-members.ts'
 import { type Content, html } from '../../listeners/http/html.ts'
 import { PaymentSchema } from '../../listeners/http/payment-schemas.ts'
 import {
@@ -7,6 +8,7 @@ import {
 } from '../../listeners/private/schemas/cards.ts'
 import { toProblem } from '../console.ts'
 import { badge, cursorAfter, instant, ledTo, refusal, statusBadge } from '../desk-parts.ts'
+import { listed } from '../listing.ts'
 import { type Act, formFields, type Page, path, type Screen, type Visit } from '../screen.ts'
 import {
   describeActor,
@@ -71,6 +73,7 @@ async function cardPage(visit: Visit, above: Content): Promise<Page> {
     `${path`/cards/${publicToken}/payments`}?limit=5`,
     Type.Array(PaymentSchema),
   )
+  const chip = await visit.call('GET', path`/cards/${publicToken}/chip`)
   const { cursor } = visit.query
   const answer = await visit.call(
     'GET',
@@ -97,6 +100,7 @@ async function cardPage(visit: Visit, above: Content): Promise<Page> {
           html`<p><a href="${path`/console/cards/${publicToken}/payments`}">All payments</a></p>`
         }
       </section>
+      ${chip.status === 200 && chipSection(chip.body as Static<typeof CardChipSchema>)}
       <section aria-labelledby="limits"><h2 id="limits">Limits</h2>${limits}</section>
       ${timeline(visit, card, entries, cursorAfter(answer))}`,
   }
@@ -134,6 +138,42 @@ const tries = ({ cvvStatus, pinStatus }: Card): Content =>
           <p class="fine">${description}</p>
         </dd>`,
   )}</dl>`
+
+/** Others are plain. */
+const stateTones: Readonly<Record<string, 'good' | 'bad'>> = { done: 'good', failed: 'bad' }
+
+const chipSection = ({ chips, commands }: Static<typeof CardChipSchema>): Content =>
+  html`<section aria-labelledby="chip">
+    <h2 id="chip">Chip</h2>
+    ${chips.length === 0 && html`<p class="empty">The chip was not online yet.</p>`}
+    ${chips.map(
+      ({ highestAtc, keyVersion, panSequenceNumber, remainingOfflineTries, reportedAt }) =>
+        html`<p>
+          Chip ${panSequenceNumber}: ${highestAtc} transactions, keys of version ${keyVersion}.
+          ${
+            remainingOfflineTries !== undefined &&
+            reportedAt !== undefined &&
+            html`${remainingOfflineTries} tries of its PIN remained at ${instant(reportedAt)}.`
+          }
+        </p>`,
+    )}
+    ${listed(
+      'Commands',
+      ['Number', 'Command', 'State', 'Queued', 'Sent', 'Ended'],
+      commands.map(
+        ({ command, commandNumber, endedAt, queuedAt, sentAt, sentCount, state, tag }) =>
+          html`<tr>
+            <th scope="row">${commandNumber}</th>
+            <td>${command.replaceAll('_', ' ')} ${tag}</td>
+            <td>${badge(state, stateTones[state])}</td>
+            <td>${instant(queuedAt)}</td>
+            <td>${sentAt !== undefined && html`${instant(sentAt)} (${sentCount})`}</td>
+            <td>${endedAt !== undefined && instant(endedAt)}</td>
+          </tr>`,
+      ),
+      'No command was queued for the chip.',
+    )}
+  </section>`
 
 function actions(visit: Visit, card: Card): Content {
   const names = Object.keys(acts) as ActName[]

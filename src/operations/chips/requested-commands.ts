@@ -1,52 +1,13 @@
 import type * as chipCommands from '../../domain/chip-command.ts'
-import type { Requester } from '../../domain/client.ts'
 import type { PublicToken } from '../../domain/identifiers.ts'
 import { Problem, validationFailed } from '../../domain/problem.ts'
 import * as stored from '../../storage/chips/commands.ts'
 import * as cards from '../cards/cards.ts'
 import { type Answer, commitOnce, type RepeatableRequest } from '../idempotency/idempotency.ts'
-
-/** The greatest number of chips and of commands that an answer lists. */
-const listedMost = 50
+import { findChippedCard, listedMost } from './card-chips.ts'
 
 /** The greatest number of commands that wait for one chip. */
 const waitingMost = 16
-
-/** The chips of a card, and the commands to them, newest first. */
-interface CardChips {
-  readonly chips: readonly stored.ChipRow[]
-  readonly commands: readonly stored.ChipCommandRow[]
-}
-
-/**
- * Returns the chips of the requester's card that have made a valid cryptogram, and the newest
- * commands.
- * @throws `Problem` `card_not_found`, `card_without_chip`.
- */
-export async function findCardChips(
-  context: cards.CardContext,
-  requester: Requester,
-  publicToken: PublicToken,
-): Promise<CardChips> {
-  const { database } = context
-  await findChippedCard(context, requester, publicToken)
-  const [chips, commands] = await Promise.all([
-    stored.listChips(database, publicToken, listedMost),
-    stored.listChipCommands(database, publicToken, listedMost),
-  ])
-  return { chips, commands }
-}
-
-async function findChippedCard(
-  { database }: Pick<cards.CardContext, 'database'>,
-  { clientId }: Requester,
-  publicToken: PublicToken,
-): Promise<stored.ChippedCard> {
-  const card = await stored.findChippedCard(database, publicToken, clientId)
-  if (!card) throw new Problem('card_not_found')
-  if (!card.hasChip) throw new Problem('card_without_chip')
-  return card
-}
 
 /** A command as its client requests it. */
 interface RequestedCommand {

@@ -158,6 +158,26 @@ export interface paths {
         readonly patch?: never;
         readonly trace?: never;
     };
+    readonly "/cards/{publicToken}/chip": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        /**
+         * Read the chip of a card
+         * @description The chips that were online, and the 50 newest commands, newest first.
+         */
+        readonly get: operations["readChipOfAnyClient"];
+        readonly put?: never;
+        readonly post?: never;
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
     readonly "/cards/{publicToken}/timeline": {
         readonly parameters: {
             readonly query?: never;
@@ -3883,6 +3903,17 @@ export interface components {
                 readonly "application/problem+json": components["schemas"]["Problem"];
             };
         };
+        /** @description `card_without_chip`: The card has no chip. */
+        readonly CardWithoutChip: {
+            headers: {
+                readonly "X-Request-Id": components["headers"]["X-Request-Id"];
+                readonly "Api-Version": components["headers"]["Api-Version"];
+                readonly [name: string]: unknown;
+            };
+            content: {
+                readonly "application/problem+json": components["schemas"]["Problem"];
+            };
+        };
         /** @description `idempotency_key_in_use`: A request with this Idempotency-Key is still running. */
         readonly IdempotencyKeyInUse: {
             headers: {
@@ -4703,6 +4734,79 @@ export interface operations {
             readonly 401: components["responses"]["Unauthenticated"];
             readonly 403: components["responses"]["InsufficientScope"];
             readonly 404: components["responses"]["CardNotFound"];
+            readonly 421: components["responses"]["MisdirectedRequest"];
+            readonly 422: components["responses"]["ValidationFailed"];
+            readonly 429: components["responses"]["RateLimited"];
+            readonly 500: components["responses"]["InternalError"];
+            readonly 503: components["responses"]["Unavailable"];
+        };
+    };
+    readonly readChipOfAnyClient: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly publicToken: string;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description OK */
+            readonly 200: {
+                headers: {
+                    readonly "X-Request-Id": components["headers"]["X-Request-Id"];
+                    readonly "Api-Version": components["headers"]["Api-Version"];
+                    readonly RateLimit: components["headers"]["RateLimit"];
+                    readonly "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": {
+                        readonly chips: readonly {
+                            /** @example 00 */
+                            readonly panSequenceNumber: string;
+                            /**
+                             * @description The highest transaction counter.
+                             * @example 12
+                             */
+                            readonly highestAtc: number;
+                            /** @example 1 */
+                            readonly keyVersion: number;
+                            /** @description Of the PIN in the chip, if it has reported it. */
+                            readonly remainingOfflineTries?: number;
+                            /** Format: date-time */
+                            readonly reportedAt?: string;
+                        }[];
+                        readonly commands: readonly {
+                            /**
+                             * @description The `sequence` of the event that reports the queueing; tag 9F18 in messages.
+                             * @example 7
+                             */
+                            readonly commandNumber: number;
+                            /** @enum {string} */
+                            readonly command: "change_pin" | "unblock_pin" | "block_application" | "unblock_application" | "block_card" | "put_data";
+                            /** @enum {string} */
+                            readonly state: "pending" | "sent" | "done" | "failed" | "superseded";
+                            /** @example 9F58 */
+                            readonly tag?: string;
+                            /** Format: date-time */
+                            readonly queuedAt: string;
+                            /** @description How many answers carried it. */
+                            readonly sentCount: number;
+                            /** Format: date-time */
+                            readonly sentAt?: string;
+                            /** Format: date-time */
+                            readonly endedAt?: string;
+                        }[];
+                    };
+                };
+            };
+            readonly 400: components["responses"]["MalformedRequest"];
+            readonly 401: components["responses"]["Unauthenticated"];
+            readonly 403: components["responses"]["InsufficientScope"];
+            readonly 404: components["responses"]["CardNotFound"];
+            readonly 409: components["responses"]["CardWithoutChip"];
             readonly 421: components["responses"]["MisdirectedRequest"];
             readonly 422: components["responses"]["ValidationFailed"];
             readonly 429: components["responses"]["RateLimited"];

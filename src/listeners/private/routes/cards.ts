@@ -11,7 +11,9 @@ import {
   searchByPan,
 } from '../../../operations/cards/search.ts'
 import { listTimeline, type TimelinePosition } from '../../../operations/cards/timeline.ts'
+import { findChipsOfAnyClient } from '../../../operations/chips/card-chips.ts'
 import { requireCaller, requireScope } from '../../http/authentication.ts'
+import { CardChipSchema } from '../../http/chip-members.ts'
 import * as pages from '../../http/pages.ts'
 import { requireExactlyOne } from '../../http/request.ts'
 import { type PrivateApi, parsePublicToken, support } from '../api.ts'
@@ -173,6 +175,24 @@ export function cardRoutes({ app, cards }: PrivateApi): void {
     async (request) => {
       const { limits, ...card } = await findSupportedCard(cards, parsePublicToken(request))
       return { ...card, limits: [...limits] }
+    },
+  )
+  app.get(
+    '/cards/:publicToken/chip',
+    {
+      config: { ...support, problems: ['card_without_chip'] },
+      schema: {
+        operationId: 'readChipOfAnyClient',
+        summary: 'Read the chip of a card',
+        description: 'The chips that were online, and the 50 newest commands, newest first.',
+        tags,
+        params,
+        response: { 200: CardChipSchema },
+      },
+    },
+    async (request) => {
+      const { chips, commands } = await findChipsOfAnyClient(cards, parsePublicToken(request))
+      return { chips: [...chips], commands: [...commands] }
     },
   )
   app.get(

@@ -1,4 +1,5 @@
-import * as commands from '../../../operations/chips/requested-commands.ts'
+import { findCardChips } from '../../../operations/chips/card-chips.ts'
+import { requestChipCommand } from '../../../operations/chips/requested-commands.ts'
 import { markReplay, repeatable } from '../../http/repeatable.ts'
 import { createRequester, type PublicApi, parsePublicToken } from '../api.ts'
 import { CardParamsSchema } from '../schemas/cards.ts'
@@ -24,12 +25,12 @@ export function cardChipRoutes({ app, base, issuing }: PublicApi): void {
       },
     },
     async (request) => {
-      const requester = createRequester(request)
-      const found = await commands.findCardChips(issuing, requester, parsePublicToken(request))
-      return {
-        chips: found.chips.map(describeChip),
-        commands: found.commands.map(describeCommand),
-      }
+      const { chips, commands } = await findCardChips(
+        issuing,
+        createRequester(request),
+        parsePublicToken(request),
+      )
+      return { chips: [...chips], commands: [...commands] }
     },
   )
 
@@ -55,7 +56,7 @@ export function cardChipRoutes({ app, base, issuing }: PublicApi): void {
       },
     },
     async (request, reply) => {
-      const answer = await commands.requestChipCommand(
+      const answer = await requestChipCommand(
         issuing,
         createRequester(request),
         { publicToken: parsePublicToken(request), ...request.body },
@@ -66,27 +67,3 @@ export function cardChipRoutes({ app, base, issuing }: PublicApi): void {
     },
   )
 }
-
-type CardChips = Awaited<ReturnType<typeof commands.findCardChips>>
-
-const describeChip = (chip: CardChips['chips'][number]) => ({
-  panSequenceNumber: chip.panSequenceNumber,
-  highestAtc: chip.highestAtc,
-  keyVersion: chip.keyVersion,
-  ...(chip.remainingOfflineTries !== null &&
-    chip.offlineTriesAt !== null && {
-      remainingOfflineTries: chip.remainingOfflineTries,
-      reportedAt: chip.offlineTriesAt.toISOString(),
-    }),
-})
-
-const describeCommand = (command: CardChips['commands'][number]) => ({
-  commandNumber: command.number,
-  command: command.command,
-  state: command.state,
-  ...(command.tag !== null && { tag: command.tag.toUpperCase() }),
-  queuedAt: command.createdAt.toISOString(),
-  sentCount: command.sentCount,
-  ...(command.sentAt !== null && { sentAt: command.sentAt.toISOString() }),
-  ...(command.endedAt !== null && { endedAt: command.endedAt.toISOString() }),
-})

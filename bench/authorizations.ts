@@ -1,7 +1,7 @@
 /**
  * Measures authorizations of two processes on one PostgreSQL server: how many per second over many
- * cards without an amount, with one, and with one under three limits; and the answers to 1,000
- * concurrent wrong PINs on one card. `npm run bench -- authorizations`
+ * cards without an amount, with one, with one and a chip, and with one under three limits; and the
+ * answers to 1,000 concurrent wrong PINs on one card. `npm run bench -- authorizations`
  */
 import { randomBytes } from 'node:crypto'
 import { readFile } from 'node:fs/promises'
@@ -66,6 +66,57 @@ function asPurchase(body: string): string {
   return `${body.slice(0, -1)},${JSON.stringify(purchase).slice(1)}`
 }
 
+/** Requests with a chip of one round, for each card. */
+const cryptogramsEach = 15
+
+/** Activates cards and gives them virtual chips. */
+async function giveChips(target: BenchService, cards: readonly ReadCard[]): Promise<void> {
+  const headers = await headersFor(target)
+  const call = async (method: string, path: string, body: object) => {
+    const url = `${target.base}${path}`
+    const answer = await fetch(url, { method, headers, body: JSON.stringify(body) })
+    if (!answer.ok) throw new Error(await answer.text())
+  }
+  for (const { publicToken } of cards) {
+    await call('PUT', `/cards/${publicToken}/status`, { cardStatusCode: '00' })
+    await call('POST', `/simulator/cards/${publicToken}/chip`, {})
+  }
+}
+
+/** Makes cryptograms, each of which is used once, and then sends them with right PINs. */
+async function measureChips(
+  target: BenchService,
+  cards: readonly ReadCard[],
+): Promise<autocannon.Result> {
+  const client = await headersFor(target)
+  const headers = await headersFor(target, target.sandbox.network)
+  const bodies: string[] = []
+  const money = JSON.stringify({ amount: 1234, currency: 'EUR' })
+  for (let count = 0; count < cryptogramsEach; count += 1) {
+    for (const card of cards) {
+      const url = `${target.base}/simulator/cards/${card.publicToken}/chip/transactions`
+      const made = await fetch(url, { method: 'POST', headers: client, body: money })
+      if (!made.ok) throw new Error(await made.text())
+      const { chip } = (await made.json()) as { chip: object }
+      const purchase = asPurchase(composePanRequest(target, card))
+      bodies.push(`${purchase.slice(0, -1)},"chip":${JSON.stringify(chip)}}`)
+    }
+  }
+  let asked = 0
+  const setupRequest = (request: autocannon.Request): autocannon.Request => {
+    asked += 1
+    return { ...request, body: bodies[asked % bodies.length] ?? '' }
+  }
+  return autocannon({
+    url: target.privateUrl,
+    headers,
+    requests: [{ method: 'POST', path: '/network/authorizations', setupRequest }],
+    connections,
+    amount: bodies.length,
+    verifyBody: (body) => String(body).includes('"approved":true'),
+  })
+}
+
 async function setLimits(target: BenchService, cards: readonly ReadCard[]): Promise<void> {
   const headers = await headersFor(target)
   for (const { publicToken } of cards) {
@@ -127,12 +178,15 @@ async function report(
   const cards = await readCards(first, cardCount)
   const limitedCards = await readCards(first, cardCount)
   await setLimits(first, limitedCards)
+  const chipCards = await readCards(first, cardCount, { cardType: 'Physical' })
+  await giveChips(first, chipCards)
   const rounds = []
   for (let round = 0; round < roundsEach; round += 1) {
     rounds.push({
       bare: await measureBare(bareUrl, cards),
       own: await measure(first, cards),
       purchase: await measure(first, cards, 'purchase'),
+      chip: await measureChips(first, chipCards),
       limited: await measure(first, limitedCards, 'purchase'),
     })
   }
@@ -140,12 +194,21 @@ async function report(
   const both = await Promise.all([measure(first, cards), measure(second, cards)])
   const sum = both.reduce((total, { requests }) => total + requests.average, 0)
   const failed = [
-    ...rounds.flatMap(({ own, purchase, limited }) => [own, purchase, limited]),
+    ...rounds.flatMap(({ own, purchase, chip, limited }) => [own, purchase, chip, limited]),
     ...both,
   ].reduce((total, each) => total + each.non2xx + each.errors, 0)
   const perSecond = median(rounds.map(({ own }) => own.requests.average))
   const p99 = median(rounds.map(({ own }) => own.latency.p99))
   console.log(`one process: ${perSecond}/s, p99 ${p99} ms, ${ratio.toFixed(2)} of the bare write`)
+  const chips = rounds.map(({ chip, purchase }) => {
+    const each = chip.requests.total / chip.duration
+    return { each, toPurchase: each / purchase.requests.average, wrong: chip.mismatches }
+  })
+  console.log(
+    `with an amount and a chip: ${Math.round(median(chips.map(({ each }) => each)))}/s,`,
+    `${median(chips.map(({ toPurchase }) => toPurchase)).toFixed(2)} of those with an amount;`,
+    `not approved: ${chips.reduce((total, { wrong }) => total + wrong, 0)}`,
+  )
   for (const kind of ['purchase', 'limited'] as const) {
     const each = median(rounds.map((round) => round[kind].requests.average))
     const toPlain = rounds.map((round) => round[kind].requests.average / round.own.requests.average)

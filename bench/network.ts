@@ -9,9 +9,13 @@ export interface Card {
 }
 
 /** Creates cards and returns their initial PINs. */
-export async function issueCards(service: BenchService, count: number): Promise<Card[]> {
+export async function issueCards(
+  service: BenchService,
+  count: number,
+  members: object = {},
+): Promise<Card[]> {
   const headers = await headersFor(service)
-  const publicTokens = await createCards(service.base, headers, count)
+  const publicTokens = await createCards(service.base, headers, count, members)
   return Promise.all(
     publicTokens.map(async (publicToken) => {
       const revealed = await fetch(`${service.base}/card-pin/${publicToken}/pin`, { headers })
@@ -27,9 +31,13 @@ export interface ReadCard extends Card {
 }
 
 /** Creates cards and returns their data at a terminal. */
-export async function readCards(service: BenchService, count: number): Promise<ReadCard[]> {
+export async function readCards(
+  service: BenchService,
+  count: number,
+  members: object = {},
+): Promise<ReadCard[]> {
   const headers = await headersFor(service)
-  const issued = await issueCards(service, count)
+  const issued = await issueCards(service, count, members)
   const origin = service.sandbox.baseUrl
   const keys = await fetchKeys(origin)
   const cards: ReadCard[] = []

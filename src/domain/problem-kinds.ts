@@ -170,7 +170,7 @@ export const problemKinds = {
     title: 'The virtual chip cannot do this.',
     explanation:
       'The detail names the reason: the card has no chip or no virtual chip yet, its issuer has ' +
-      'blocked it, its counter is used up, or it waits for no answer. Nothing was changed. Make ' +
+      'blocked it, its counter is used up, or it waits for no answer. No request was sent. Make ' +
       'a virtual chip, or start a transaction first.',
   },
   audit_log_continues: {

@@ -35,6 +35,18 @@ test('a PIN is set from standard input, shown, blocked and unblocked', async () 
   assert.deepEqual([status, remainingTries], ['Unblocked', 3])
 })
 
+test('each event of a chip occurs on a new card with a virtual chip', async () => {
+  const states = { queued: 'pending', sent: 'sent', done: 'done', failed: 'failed' }
+  for (const [end, state] of Object.entries(states)) {
+    const card = await trigger(`chip.command_${end}`)
+    const { commands } = await answer('chips', 'show', card)
+    assert.deepEqual(
+      commands.map((command: { state: string }) => command.state),
+      [state],
+    )
+  }
+})
+
 test('events trigger creates no card where the service has no simulator', async (t) => {
   const requests: string[] = []
   const production = createServer((request, response) => {

@@ -254,3 +254,44 @@ for (const profile of chipProfileNames) {
     assert.deepEqual(second.virtualChip.commands, [])
   })
 }
+
+test('a chip whose application or card is blocked approves nothing', async () => {
+  await activate()
+  const command = async (name: string) => {
+    const path = `/cards/${card.publicToken}/chip/commands`
+    const { status, text } = await service.call('POST', path, { body: { command: name } })
+    assert.ok(status < 300, text)
+  }
+  const refuse = async (path: string, body: object) => {
+    const { json, status } = await service.call('POST', path, { body })
+    assert.deepEqual([status, json.code], [409, 'virtual_chip_unusable'])
+  }
+  const simulation = { publicToken: card.publicToken, chip: true }
+  await command('block_application')
+  assert.deepEqual((await simulate()).virtualChip.commands.length, 1)
+  assert.equal((await chip('GET')).json.isApplicationBlocked, true)
+  assert.equal((await buy()).decision, 'declined')
+  await refuse('/simulator/authorizations', simulation)
+  await chip('POST')
+  await command('block_card')
+  await simulate()
+  assert.equal((await chip('GET')).json.isCardBlocked, true)
+  await refuse('/simulator/authorizations', simulation)
+  await refuse(`/simulator/cards/${card.publicToken}/chip/transactions`, {})
+})
+
+test('an issuer changes the data objects that the chip has, and no others', async () => {
+  await activate()
+  const put = (tag: string) =>
+    service.call('POST', `/cards/${card.publicToken}/chip/commands`, {
+      body: { command: 'put_data', tag, value: '05' },
+    })
+  await put('9F58')
+  await put('9F7F')
+  const { virtualChip } = await simulate()
+  assert.deepEqual(
+    virtualChip.commands.map(({ result }: { result: string }) => result),
+    ['done', 'failed'],
+  )
+  assert.deepEqual((await chip('GET')).json.dataObjects, { '9F58': '05' })
+})

@@ -17,6 +17,9 @@ const newCard = {
   address: { addressLine1: 'Calle Mayor 1', postCode: '28013', country: 'ESP' },
 }
 
+/** Only physical cards have a chip. */
+const newChipCard = { ...newCard, cardType: 'Physical', activateNow: true }
+
 const pinPath = (card: string) => `/card-pin/${card}/pin`
 const cvvPath = (card: string) => `/card-cvv/${card}/cvv/status`
 const setPin: Request = ['POST', pinPath, { pin: '4821' }]
@@ -27,6 +30,14 @@ const simulate = (tried: object): Request => [
   'POST',
   () => simulatorPath,
   (publicToken) => ({ publicToken, ...tried }),
+]
+const unblockPin: Request = ['POST', (card) => `${pinPath(card)}/unblock`]
+const useChip = simulate({ chip: true })
+/** A data object that the virtual chip does not have. */
+const putUnknownData: Request = [
+  'POST',
+  (card) => `/cards/${card}/chip/commands`,
+  { command: 'put_data', tag: '9F7F', value: '00' },
 ]
 const tryWrongPin = simulate({ pin: '5937' })
 const purchase = { amount: 1234, currency: 'EUR', networkTransactionId: 'TRIGGER' }
@@ -47,7 +58,11 @@ const acts: Readonly<Record<string, readonly Request[]>> = {
   'pin.revealed': [['GET', pinPath]],
   'pin.attempt_failed': [setPin, tryWrongPin],
   'pin.blocked': [setPin, tryWrongPin, tryWrongPin, tryWrongPin],
-  'pin.unblocked': [['POST', (card) => `${pinPath(card)}/unblock`]],
+  'pin.unblocked': [unblockPin],
+  'chip.command_queued': [unblockPin],
+  'chip.command_sent': [unblockPin, useChip],
+  'chip.command_done': [unblockPin, useChip, useChip],
+  'chip.command_failed': [putUnknownData, useChip, useChip],
   // Four digits, which are always wrong.
   'cvv.attempt_failed': [simulate({ cvv: '0000' })],
   'cvv.blocked': [['PUT', cvvPath, { status: 'Blocked' }]],
@@ -82,7 +97,7 @@ export const triggerCommand: cli.Command = {
     }
     return asClient(call, async (service) => {
       await requireSandbox(service)
-      const publicToken = await play(service, requests)
+      const publicToken = await play(service, type, requests)
       const text =
         type === 'payment.expired'
           ? `${type} occurs on card ${publicToken} within 30 seconds.`
@@ -104,11 +119,15 @@ async function requireSandbox({ ask, base }: ServiceConnection): Promise<void> {
   }
 }
 
-async function play({ ask, base }: ServiceConnection, requests: readonly Request[]) {
+async function play(
+  { ask, base }: ServiceConnection,
+  type: string,
+  requests: readonly Request[],
+): Promise<string> {
   const { publicToken } = await ask<{ readonly publicToken: string }>(
     'POST',
     `${base}/cards`,
-    newCard,
+    type.startsWith('chip.') ? newChipCard : newCard,
   )
   for (const [method, path, body] of requests) {
     const sent = typeof body === 'function' ? body(publicToken) : body

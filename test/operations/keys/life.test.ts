@@ -9,6 +9,7 @@ import { insertCard, type NewCardRow } from '../../../src/storage/cards/create-c
 import type { PanFingerprintColumns } from '../../../src/storage/cards/keys-of-cards.ts'
 import { findGrantedProduct } from '../../../src/storage/products/products.ts'
 import { activateKey } from '../../support/builders.ts'
+import { chippedCard } from '../../support/chips.ts'
 import { parsePublicToken } from '../../support/identifiers.ts'
 import { ask, cvvTry, type IssuedCard, issueCard, pinTry } from '../../support/network.ts'
 import { newCard, openTestService, sql, type TestService } from '../../support/service.ts'
@@ -218,8 +219,17 @@ test('a row that does not open keeps its own key from retiring, and no other', a
   )
   assert.ok(card)
   await put(Uint8Array.from(card.sealed, (byte, at) => (at === 20 ? byte ^ 1 : byte)))
+  // A PIN that waits for its chip is moved, too.
+  const { publicToken } = await chippedCard(service)
+  await service.call('POST', `/card-pin/${publicToken}/pin`, { body: { pin: '4927' } })
   for (const key of ['personal-data', 'pin-storage']) await rotate(key)
   await untilState('pin-storage', 1, 'retired')
+  const [waiting] = await sql(
+    service.database,
+    'select pin_key from chip_command where public_token = $1',
+    [publicToken],
+  )
+  assert.equal(waiting?.pin_key, 'pin-storage/2')
   await advanceKeys(service.keys).catch(() => undefined)
   assert.equal(await stateOf('personal-data', 1), 'active')
   await put(card.sealed)

@@ -65,7 +65,8 @@ const statuses = ['62', '00']
 
 /** What each row of the table does. */
 const operations: Readonly<Record<string, () => Promise<unknown>>> = {
-  'Get PIN status, Get CVV status': () => call('GET', `/card-pin/${card.publicToken}/pin/status`),
+  'Get PIN status': () => call('GET', `/card-pin/${card.publicToken}/pin/status`),
+  'Get CVV status': () => call('GET', `/card-cvv/${card.publicToken}/cvv/status`),
   'Read a card': () => call('GET', `/cards/${card.publicToken}`),
   'Read a card’s status': () => call('GET', `/cards/${card.publicToken}/status`),
   'List cards': () => call('GET', '/cards'),

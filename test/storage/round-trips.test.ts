@@ -4,6 +4,7 @@ import { readFile } from 'node:fs/promises'
 import { before, test } from 'node:test'
 import pg from 'pg'
 import { keepRsaKeys } from '../operations/card-data/service.ts'
+import { chippedCard } from '../support/chips.ts'
 import { ask, cvvTry, type IssuedCard, issueCard, pinTry } from '../support/network.ts'
 import { openPostgres } from '../support/postgres.ts'
 import {
@@ -22,6 +23,7 @@ const skip = postgres.leftOut
 
 let service: TestService
 let card: CreatedCard
+let chipped: CreatedCard
 let issued: IssuedCard
 let wire: Switch
 before(async () => {
@@ -30,6 +32,7 @@ before(async () => {
   service = await openTestService({ database, env: { UNBLOCKS_PER_CARD_DAY: '1000' } })
   await keepRsaKeys(service)
   card = await service.createCard()
+  chipped = await chippedCard(service)
   issued = await issueCard(service)
   wire = await connectSwitch(await openLink(service))
   assert.equal(await wire.signOn(), '00')
@@ -65,8 +68,8 @@ const statuses = ['62', '00']
 
 /** What each row of the table does. */
 const operations: Readonly<Record<string, () => Promise<unknown>>> = {
-  'Get PIN status': () => call('GET', `/card-pin/${card.publicToken}/pin/status`),
-  'Get CVV status': () => call('GET', `/card-cvv/${card.publicToken}/cvv/status`),
+  'Get PIN status, Get CVV status': () =>
+    call('GET', `/card-pin/${chipped.publicToken}/pin/status`),
   'Read a card': () => call('GET', `/cards/${card.publicToken}`),
   'Read a card’s status': () => call('GET', `/cards/${card.publicToken}/status`),
   'List cards': () => call('GET', '/cards'),

@@ -14,25 +14,48 @@ import {
 } from '../../storage/authorizations/tries.ts'
 import { findCard } from '../../storage/cards/cards.ts'
 import { restoreTries, spendAllTries } from '../../storage/cards/changes.ts'
-import { findTries } from '../../storage/cards/tries.ts'
+import { findTries, type TriesRow } from '../../storage/cards/tries.ts'
 import { type Answer, commitOnce, type RepeatableRequest } from '../idempotency/idempotency.ts'
 import * as cards from './cards.ts'
 import { refuseUsedUp } from './limits.ts'
 
+/** The known state of the PIN in a chip. */
+interface ChipPinStatus {
+  /** The state of the newest command that changes or unblocks it. */
+  readonly chipUpdate: NonNullable<TriesRow['chipUpdate']>
+  /** The last report of the chip, and its time (RFC 3339). */
+  readonly remainingOfflineTries?: number
+  readonly reportedAt?: string
+}
+
 /**
- * Returns whether a card's PIN or CVV can be used, and the remaining tries. Works in every card
- * status.
+ * Returns whether a card's PIN or CVV can be used, and the remaining tries. For the PIN of a card
+ * with a chip, also what is known of the PIN in the chip. Works in every card status.
+ * @throws `Problem` `card_not_found`.
  */
 export async function findTryStatus(
   { database }: cards.CardContext,
   { clientId }: Requester,
   publicToken: PublicToken,
   kind: TryKind,
-): Promise<TryStatus> {
+): Promise<TryStatus & Partial<ChipPinStatus>> {
   const tries = await findTries(database, publicToken, kind, clientId)
   if (!tries) throw new Problem('card_not_found')
-  return tryStatus(kind, tries)
+  return { ...tryStatus(kind, tries), ...describeChipPin(tries) }
 }
+
+const describeChipPin = ({
+  chipUpdate,
+  offlineTriesAt,
+  remainingOfflineTries,
+}: TriesRow): Partial<ChipPinStatus> => ({
+  ...(chipUpdate !== null && { chipUpdate }),
+  ...(remainingOfflineTries !== null &&
+    offlineTriesAt !== null && {
+      remainingOfflineTries,
+      reportedAt: offlineTriesAt.toISOString(),
+    }),
+})
 
 export type { AttemptPosition }
 

@@ -1,3 +1,4 @@
+import type { ChipCommandState } from '../../domain/chip-command.ts'
 import type { PublicToken } from '../../domain/identifiers.ts'
 import type { TryCounters, TryKind } from '../../domain/tries.ts'
 import type { Database } from '../engine/database.ts'
@@ -11,7 +12,16 @@ interface TriesOfClient {
   readonly clientId: string
 }
 
-const selectTries = shared.declareRead<TriesOfClient, TryCounters>('find_tries')
+/** The tries of a PIN or CVV, and the known state of the PIN in the chip. */
+export interface TriesRow extends TryCounters {
+  /** Of the newest command that changes or unblocks it; null for a CVV, or without a chip. */
+  readonly chipUpdate: 'none' | Exclude<ChipCommandState, 'superseded'> | null
+  /** As a chip reported it last; null if none did. */
+  readonly remainingOfflineTries: number | null
+  readonly offlineTriesAt: Date | null
+}
+
+const selectTries = shared.declareRead<TriesOfClient, TriesRow>('find_tries')
 
 /** Returns the tries of a client's card, or null. */
 export const findTries = (
@@ -19,4 +29,4 @@ export const findTries = (
   publicToken: PublicToken,
   kind: TryKind,
   clientId: string,
-): Promise<TryCounters | null> => selectTries(database, { publicToken, kind, clientId })
+): Promise<TriesRow | null> => selectTries(database, { publicToken, kind, clientId })

@@ -3,6 +3,7 @@ import { before, test } from 'node:test'
 import type { PublicToken } from '../../../src/domain/identifiers.ts'
 import { usualChip } from '../../../src/domain/product-chip.ts'
 import { demoProducts } from '../../../src/sandbox/demo-data.ts'
+import { findTries } from '../../../src/storage/cards/tries.ts'
 import { type ChipNews, recordChipNews } from '../../../src/storage/chips/commands.ts'
 import { product } from '../../support/builders.ts'
 import { chippedCard, listCommandNumbers } from '../../support/chips.ts'
@@ -84,6 +85,55 @@ test('a new PIN and an unblock wait for the chip, and the status of the PIN foll
   const [, unblocking = 0] = await listCommandNumbers(service, publicToken)
   await record(publicToken, { failed: [unblocking] })
   assert.equal((await readStatus(publicToken)).chipUpdate, 'failed')
+})
+
+test('reads of several PINs and CVVs in one turn tell each what it is told alone', async () => {
+  const { database, sandbox } = service
+  assert.ok(sandbox)
+  const changed = await chippedCard(service)
+  const quiet = await chippedCard(service)
+  const virtual = await service.createCard()
+  const { publicToken } = changed
+  await setPin(publicToken, strongPins(changed)[0])
+  const [change = 0] = await listCommandNumbers(service, publicToken)
+  await record(publicToken, { done: [change] })
+  await unblock(publicToken)
+  await setPin(publicToken, strongPins(changed)[1])
+  await unblock(publicToken)
+  const numbers = await listCommandNumbers(service, publicToken)
+  await record(publicToken, { failed: numbers.slice(-1) })
+  await sql(
+    database,
+    `insert into chip (
+       public_token, pan_sequence_number, highest_atc, seen_atcs, key_version,
+       remaining_offline_tries, offline_tries_at
+     )
+     values ($1, '00', 1, 1, 1, 0, '2026-01-01'), ($1, '01', 1, 1, 1, 2, '2026-01-02'),
+       ($1, '02', 1, 1, 1, null, null)`,
+    [publicToken],
+  )
+  const asked = [changed, quiet, virtual].flatMap((card) =>
+    (['pin', 'cvv'] as const).map((kind) => [card.publicToken, kind] as const),
+  )
+  const find = ([each, kind]: (typeof asked)[number]) =>
+    findTries(database, each, kind, sandbox.clientId)
+  const alone = []
+  for (const each of asked) alone.push(await find(each))
+  assert.deepEqual(await Promise.all(asked.map(find)), alone)
+  assert.deepEqual(
+    alone.map((tries) => [tries?.chipUpdate, tries?.remainingOfflineTries]),
+    // The newest command failed, and a change before it waits.
+    [
+      ['pending', 2],
+      [null, null],
+      ['none', null],
+      [null, null],
+      [null, null],
+      [null, null],
+    ],
+  )
+  const { remainingOfflineTries, reportedAt } = await readStatus(publicToken)
+  assert.deepEqual([remainingOfflineTries, reportedAt], [2, '2026-01-02T00:00:00.000Z'])
 })
 
 test('what has ended stays as it is, and its PIN is gone', async () => {

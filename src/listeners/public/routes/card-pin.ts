@@ -1,7 +1,6 @@
 import { Pin } from '../../../domain/pin.ts'
 import { type ChosenPin, revealPin, setPin } from '../../../operations/cards/pin.ts'
-import { unblock } from '../../../operations/cards/tries.ts'
-import { findPinStatus } from '../../../operations/chips/pin-status.ts'
+import { findTryStatus, unblock } from '../../../operations/cards/tries.ts'
 import { noContent, repeatable } from '../../http/repeatable.ts'
 import { requireExactlyOne } from '../../http/request.ts'
 import { createRequester, type PublicApi, parsePublicToken } from '../api.ts'
@@ -95,7 +94,8 @@ export function pinStatusRoute({ app, base, issuing }: PublicApi): void {
         response: { 200: cardSchemas.PinStatusSchema },
       },
     },
-    async (request) => findPinStatus(issuing, createRequester(request), parsePublicToken(request)),
+    async (request) =>
+      findTryStatus(issuing, createRequester(request), parsePublicToken(request), 'pin'),
   )
 }
 

@@ -4,6 +4,8 @@ import type { ApplicationDataLayout, ChipProfile } from './chip-profile.ts'
 export interface ChipReport {
   /** 0 to 255: names the keys of the chip. */
   readonly derivationKeyIndex: number
+  /** The chip itself declined the transaction. The cryptogram covers it, unlike tag 9F27. */
+  readonly isDeclined: boolean
   readonly isOfflinePinPerformed: boolean
   readonly isOfflinePinFailed: boolean
   /** The tries of the PIN in the chip are used up. */
@@ -40,6 +42,7 @@ export function parseApplicationData(
   const reported = offlinePin.remainingTries && halfOf(offlinePin.remainingTries)
   return {
     derivationKeyIndex: bytes[layout.derivationKeyIndexAt] ?? 0,
+    isDeclined: (byteOf(layout.firstCryptogramByte) & firstCryptogramKind) === 0,
     isOfflinePinPerformed: hasBit(offlinePin.performed),
     isOfflinePinFailed: hasBit(offlinePin.failed),
     isOfflinePinBlocked,
@@ -49,7 +52,7 @@ export function parseApplicationData(
   }
 }
 
-/** Composes the issuer application data of an online request. */
+/** Composes the issuer application data of an online request, or of a decline. */
 export function composeApplicationData(
   { applicationData: layout }: Layout,
   report: ChipReport,
@@ -66,6 +69,8 @@ export function composeApplicationData(
   const setHalf = ({ byte, half }: HalfByte, value: number): void =>
     add(byte, half === 'high' ? value << 4 : value)
   bytes[layout.derivationKeyIndexAt] = report.derivationKeyIndex
+  const kindAt = layout.resultsAt + layout.firstCryptogramByte - 1
+  if (report.isDeclined) bytes[kindAt] = (bytes[kindAt] ?? 0) & ~firstCryptogramKind
   setBit(offlinePin.performed, report.isOfflinePinPerformed)
   setBit(offlinePin.failed, report.isOfflinePinFailed)
   setBit(offlinePin.blocked, report.isOfflinePinBlocked)
@@ -78,6 +83,9 @@ export function composeApplicationData(
 }
 
 type HalfByte = ApplicationDataLayout['commands']['processed']
+
+/** Bits 6 and 5. */
+const firstCryptogramKind = 0x30
 
 /** Bits are numbered from 1, the lowest. */
 const maskOf = (bit: number): number => 1 << (bit - 1)

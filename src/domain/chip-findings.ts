@@ -2,6 +2,7 @@
  * What a chip, or the data of a stripe, had to report beside the result of a check.
  *
  * `atc_jump`: the transaction counter rose by more than the product expects.
+ * `chip_declined`: the chip itself declined the transaction.
  * `cryptogram_replayed`: the counter was used before, or is too old.
  * `offline_pin_failed`, `offline_pin_blocked`: of the PIN in the chip.
  * `command_failed`: the chip did not carry out a command.
@@ -13,6 +14,7 @@
  */
 export const chipFindings = [
   'atc_jump',
+  'chip_declined',
   'cryptogram_replayed',
   'offline_pin_failed',
   'offline_pin_blocked',

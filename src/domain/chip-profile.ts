@@ -32,7 +32,7 @@ interface HalfByte {
  * which are a part of it.
  */
 export interface ApplicationDataLayout {
-  /** An online request in hexadecimal digits, with no bit set that is named below. */
+  /** An online request in hexadecimal digits, with no other bit set that is named below. */
   readonly template: string
   /** The positions that have the bytes of the template in each message of the profile. */
   readonly fixedAt: readonly number[]
@@ -41,6 +41,8 @@ export interface ApplicationDataLayout {
   readonly derivationKeyIndexAt: number
   /** The position of the first byte of the CVR. */
   readonly resultsAt: number
+  /** Its bits 6 and 5 have the kind of the first cryptogram: 10 is a request, 00 a decline. */
+  readonly firstCryptogramByte: number
   readonly offlinePin: {
     readonly performed: NumberedBit
     readonly failed: NumberedBit
@@ -62,6 +64,7 @@ const visaFormat1 = {
   lengths: { least: 7, most: 32 },
   derivationKeyIndexAt: 1,
   resultsAt: 3,
+  firstCryptogramByte: 2,
   offlinePin: { performed: [2, 3], failed: [2, 2], blocked: [3, 7], remainingTries: null },
   commands: { processed: { byte: 4, half: 'high' }, failed: [4, 4] },
 } as const satisfies Omit<ApplicationDataLayout, 'template'>
@@ -72,6 +75,7 @@ const commonCore = {
   lengths: { least: 32, most: 32 },
   derivationKeyIndexAt: 2,
   resultsAt: 3,
+  firstCryptogramByte: 1,
   offlinePin: {
     performed: [2, 4],
     failed: [2, 3],
@@ -90,6 +94,7 @@ const mChip = {
   lengths: { least: 8, most: 32 },
   derivationKeyIndexAt: 0,
   resultsAt: 2,
+  firstCryptogramByte: 1,
   offlinePin: {
     performed: [1, 3],
     failed: [4, 5],

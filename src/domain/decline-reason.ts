@@ -149,6 +149,13 @@ export const declineRules = {
     retry: 'with_other_data',
     advice: 'The terminal did not read the chip properly; try another terminal.',
   },
+  chip_declined: {
+    responseCode: '57',
+    objection: { check: 'chip', finding: 'chip_declined' },
+    declinedBy: 'chip',
+    retry: 'later',
+    advice: 'The chip itself declined the payment; contact your card issuer.',
+  },
   fallback_not_allowed: {
     responseCode: '57',
     objection: { check: 'chip' },

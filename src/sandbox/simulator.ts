@@ -67,10 +67,6 @@ export const createSimulator = (context: AuthorizationContext, chips: VirtualChi
       money,
       offlinePin: offlinePin ?? null,
     })
-    if (made.decision === 'declined') {
-      const detail = 'Its application is blocked: the chip declined, and the terminal sent nothing.'
-      throw new Problem('virtual_chip_unusable', { detail })
-    }
     const answer = await sendRequest(context, caller, simulation, request, made)
     // The stored answer belongs to the cryptogram of the first request.
     if (answer.replayed) return answer

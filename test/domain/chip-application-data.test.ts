@@ -11,6 +11,7 @@ const names = Object.keys(chipProfiles) as ChipProfileName[]
 
 const quiet: ChipReport = {
   derivationKeyIndex: 1,
+  isDeclined: false,
   isOfflinePinPerformed: false,
   isOfflinePinFailed: false,
   isOfflinePinBlocked: false,
@@ -28,6 +29,7 @@ for (const name of names) {
       const isOfflinePinBlocked = (bits & 4) !== 0
       const report = {
         derivationKeyIndex: 0xc3,
+        isDeclined: bits % 3 === 0,
         isOfflinePinPerformed: (bits & 1) !== 0,
         isOfflinePinFailed: (bits & 2) !== 0,
         isOfflinePinBlocked,
@@ -73,6 +75,14 @@ test('bits are where the specifications have them', () => {
       '0110a00030080100',
       '0114a00030080100',
       '0fa501a002003800',
+    ]),
+  )
+  assert.deepEqual(
+    names.map((name) => compose(name, { ...quiet, isDeclined: true })),
+    ['06010a03800000', '06011203800000', '1f22018000000000'].concat([
+      '0110800000000000',
+      '0114800000000000',
+      '0fa5018000000000',
     ]),
   )
 })

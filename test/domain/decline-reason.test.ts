@@ -7,9 +7,10 @@ import { declineReasons, declineRules, explainDecline } from '../../src/domain/d
 import { responseCodes, statusObjections, tryObjections } from '../../src/domain/response-code.ts'
 
 /** The objections that a finding tells apart. */
-const reported: readonly (readonly ['chip' | 'cryptogram', ChipFinding])[] = [
-  ['chip', 'data_disagreement'],
-  ['cryptogram', 'cryptogram_replayed'],
+const reported: readonly (readonly ['57' | '88', 'chip' | 'cryptogram', ChipFinding])[] = [
+  ['57', 'chip', 'chip_declined'],
+  ['88', 'chip', 'data_disagreement'],
+  ['88', 'cryptogram', 'cryptogram_replayed'],
 ]
 
 /** Every objection that an authorization can meet, with the check that makes it. */
@@ -64,8 +65,8 @@ test('every objection has a reason, and every reason an objection', () => {
     assert.equal(declineRules[decline.declineReason].responseCode, responseCode)
     return decline.declineReason
   })
-  for (const [check, finding] of reported) {
-    const decline = explainDecline('88', [{ check, result: 'failed', findings: [finding] }])
+  for (const [responseCode, check, finding] of reported) {
+    const decline = explainDecline(responseCode, [{ check, result: 'failed', findings: [finding] }])
     assert.ok(decline)
     found.push(decline.declineReason)
   }

@@ -10,7 +10,7 @@ import { serveProgram } from '../cli/served-program.ts'
 const project = fileURLToPath(new URL('../../', import.meta.url))
 const run = promisify(execFile)
 
-test('by the guide, a blocked chip works again, and takes another PIN', async () => {
+test('by the guide, a blocked chip or application works again, and takes another PIN', async () => {
   const program = await serveProgram({ env: { RATE_LIMIT: 'off', SANDBOX_SEED: 'guides' } })
   const env = { PATH: process.env.PATH, DATA_DIR: program.dataDir }
   const sh = async (command: string): Promise<string> => {
@@ -50,6 +50,12 @@ test('by the guide, a blocked chip works again, and takes another PIN', async ()
     /^Approved, response code 00\.[\s\S]*Chip command [0-9]+: done/,
     /^Approved, response code 00\.[\s\S]*PIN in the chip: right, 3 tries left/,
     /done/,
+    /./,
+    /^Approved, response code 00\.[\s\S]*Chip command [0-9]+: done/,
+    /^Declined, response code 57\./,
+    /./,
+    /^Declined, response code 57\.[\s\S]*Chip command [0-9]+: done/,
+    /^Approved, response code 00\./,
   ]
   assert.equal(commands.length, due.length)
   for (const [at, command] of commands.entries()) {

@@ -255,13 +255,42 @@ for (const profile of chipProfileNames) {
   })
 }
 
+const command = async (name: string) => {
+  const path = `/cards/${card.publicToken}/chip/commands`
+  const { status, text } = await service.call('POST', path, { body: { command: name } })
+  assert.ok(status < 300, text)
+}
+
+for (const profile of chipProfileNames) {
+  test(`the application of a ${profile} chip is blocked, and unblocked online`, async () => {
+    await chooseProfile(profile)
+    await activate()
+    const buyWith = async () => {
+      const { responseCode, virtualChip } = await simulate()
+      const results = virtualChip.commands.map(({ result }: { result: string }) => result)
+      return [responseCode, virtualChip.answerVerified, virtualChip.approved, ...results]
+    }
+    await command('block_application')
+    assert.deepEqual(await buyWith(), ['00', true, true, 'done'])
+    assert.deepEqual(await buyWith(), ['57', true, false])
+    await command('unblock_application')
+    assert.deepEqual(await buyWith(), ['57', true, false, 'done'])
+    assert.equal((await chip('GET')).json.isApplicationBlocked, false)
+    assert.deepEqual(await buyWith(), ['00', true, true])
+    const path = `/cards/${card.publicToken}/chip`
+    const { json } = await service.call('GET', path)
+    assert.deepEqual(
+      json.commands.map((sent: { command: string; state: string }) => [sent.command, sent.state]),
+      [
+        ['unblock_application', 'done'],
+        ['block_application', 'done'],
+      ],
+    )
+  })
+}
+
 test('a chip whose application or card is blocked approves nothing', async () => {
   await activate()
-  const command = async (name: string) => {
-    const path = `/cards/${card.publicToken}/chip/commands`
-    const { status, text } = await service.call('POST', path, { body: { command: name } })
-    assert.ok(status < 300, text)
-  }
   const refuse = async (path: string, body: object) => {
     const { json, status } = await service.call('POST', path, { body })
     assert.deepEqual([status, json.code], [409, 'virtual_chip_unusable'])
@@ -271,7 +300,7 @@ test('a chip whose application or card is blocked approves nothing', async () =>
   assert.deepEqual((await simulate()).virtualChip.commands.length, 1)
   assert.equal((await chip('GET')).json.isApplicationBlocked, true)
   assert.equal((await buy()).decision, 'declined')
-  await refuse('/simulator/authorizations', simulation)
+  assert.equal((await simulate()).responseCode, '57')
   await chip('POST')
   await command('block_card')
   await simulate()

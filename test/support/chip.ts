@@ -46,6 +46,7 @@ export const chipMoney = { amount: 1_000, currency: 'EUR' }
 
 const quiet: ChipReport = {
   derivationKeyIndex: 1,
+  isDeclined: false,
   isOfflinePinPerformed: false,
   isOfflinePinFailed: false,
   isOfflinePinBlocked: false,

@@ -17,6 +17,7 @@ type DeclineReason =
   | 'chip_data_missing'
   | 'chip_data_disagrees'
   | 'invalid_chip_data'
+  | 'chip_declined'
   | 'fallback_not_allowed'
   | 'cryptogram_replayed'
   | 'wrong_cryptogram'

@@ -196,6 +196,7 @@ const deciderNames: Readonly<Record<NonNullable<Check['decidedBy']>, string>> = 
 }
 
 const findingNames: Readonly<Record<ChipFinding, string>> = {
+  chip_declined: 'the chip itself declined',
   atc_jump: 'the transaction counter jumped',
   cryptogram_replayed: 'the transaction counter was used before or is too old',
   offline_pin_failed: 'the chip rejected a PIN',

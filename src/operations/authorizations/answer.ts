@@ -348,7 +348,8 @@ function answerReplayed(
   if (!presentedChip) throw new Error('A request without a chip was replayed.')
   const replayed = toReplayed(presentedChip)
   const asked = { ...traced, presentedChip: replayed }
-  trail.rewindTo('chip')
+  const [first] = presentedChip.checks
+  if (first) trail.rewindTo(first.check)
   for (const check of replayed.checks) trail.note(check)
   const result = composeAnswer('88', card, asked, newEventId())
   return answerUnspent(context, keyed, asked, { result, card, mistake: null })

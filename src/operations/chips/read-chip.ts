@@ -64,6 +64,8 @@ interface ReadMessage {
   readonly keyVersion: number
   readonly cryptogram: ChipCryptogram
   readonly report: ChipReport
+  /** The chip itself declined the transaction, and its terminal went online nevertheless. */
+  readonly isDeclined: boolean
   readonly atc: number
 }
 
@@ -92,8 +94,8 @@ function parseMessage(
   const report = parseApplicationData(profile, tags.get('9F10') ?? Buffer.alloc(0))
   const [arqc, atc, unpredictableNumber] = ['9F26', '9F36', '9F37'].map((tag) => tags.get(tag))
   if (!data || !report || !arqc || arqc.length !== 8 || !atc || !unpredictableNumber) return null
-  const kind = tags.get('9F27')?.[0] ?? onlineRequest
-  const isFit = isAdvice || (kind & cryptogramKinds) === onlineRequest
+  const kind = (tags.get('9F27')?.[0] ?? onlineRequest) & cryptogramKinds
+  const isFit = isAdvice || kind === onlineRequest || kind === ownDecline
   if (!isFit || !chipEntries.includes(entryMode)) return null
   return {
     tags,
@@ -101,12 +103,14 @@ function parseMessage(
     keyVersion: findChipKeyVersion(product, report.derivationKeyIndex),
     cryptogram: { data, atc, unpredictableNumber, arqc },
     report,
+    isDeclined: !isAdvice && (kind === ownDecline || report.isDeclined),
   }
 }
 
 /** The kind of a cryptogram in 9F27 (EMV Book 3, table 15). */
 const cryptogramKinds = 0xc0
 const onlineRequest = 0x80
+const ownDecline = 0x00
 
 const refuse = (checks: readonly ChipCheck[]): PresentedChip => ({
   checks,
@@ -141,15 +145,13 @@ async function verify(
     }
     return refuse([chipCheck, objected])
   }
-  if (!found.isFresh && !message.isAdvice) return refuse([chipCheck, replayedCheck(atc)])
+  if (!found.isFresh && !message.isAdvice) return refuse(listReplay([chipCheck], atc))
   const isPinBlocked = ((tags.get('95')?.[2] ?? 0) & pinTriesUsedUp) !== 0
-  const checks: readonly ChipCheck[] = chipCheck.responseCode
-    ? [chipCheck]
-    : [
-        chipCheck,
-        { ...counted, result: 'passed', ...listFindings(found, read) },
-        ...checkOfflinePin(report, isPinBlocked, message.hasPinBlock),
-      ]
+  const passed: ChipCheck = { ...counted, result: 'passed', ...listFindings(found, read) }
+  const compared = read.isDeclined ? declineWithChip(chipCheck) : chipCheck
+  const checks: readonly ChipCheck[] = compared.responseCode
+    ? [passed, compared]
+    : [compared, passed, ...checkOfflinePin(report, isPinBlocked, message.hasPinBlock)]
   const { panSequenceNumber } = chip
   const reported: ReportedChip = {
     publicToken: found.publicToken,
@@ -197,20 +199,28 @@ async function verifyCryptogram(
   }
 }
 
-const replayedCheck = (atc: number): ChipCheck => ({
-  check: 'cryptogram',
+const declineWithChip = ({ check, findings = [] }: ChipCheck): ChipCheck => ({
+  check,
   result: 'failed',
-  atc,
-  findings: ['cryptogram_replayed'],
-  responseCode: '88',
+  findings: [...findings, 'chip_declined'],
+  responseCode: '57',
 })
+
+/** The checks of a replay. It is the only objection. */
+const listReplay = (checks: readonly ChipCheck[], atc: number): readonly ChipCheck[] => [
+  ...checks.filter(({ check, responseCode }) => check === 'chip' && !responseCode),
+  {
+    check: 'cryptogram',
+    result: 'failed',
+    atc,
+    findings: ['cryptogram_replayed'],
+    responseCode: '88',
+  },
+]
 
 /** The chip of a message whose cryptogram another message used first. */
 export const toReplayed = ({ checks }: PresentedChip): PresentedChip =>
-  refuse([
-    ...checks.filter(({ check }) => check === 'chip'),
-    replayedCheck(checks.find(({ check }) => check === 'cryptogram')?.atc ?? 0),
-  ])
+  refuse(listReplay(checks, checks.find(({ check }) => check === 'cryptogram')?.atc ?? 0))
 
 /** Compares the chip data with the message. */
 function checkData({ transaction }: ChipMessage, { chip }: FoundChip, tags: ChipTags): ChipCheck {

@@ -112,12 +112,14 @@ function composeVerificationResults(
 
 function composeOwnReport(
   profile: ChipProfileName,
-  { commandResults, derivationKeyIndex, remainingOfflineTries }: VirtualChipState,
+  chip: VirtualChipState,
   offlinePin: OfflinePinResult,
 ): Buffer {
+  const { commandResults, derivationKeyIndex, remainingOfflineTries } = chip
   const { failed, processed } = summarizeResults(commandResults)
   return composeApplicationData(chipProfiles[profile], {
     derivationKeyIndex,
+    isDeclined: chip.isApplicationBlocked,
     isOfflinePinPerformed: offlinePin === 'right' || offlinePin === 'wrong',
     isOfflinePinFailed: offlinePin === 'wrong',
     isOfflinePinBlocked: remainingOfflineTries === 0,

@@ -33,6 +33,7 @@ const chipReasons = [
   'chip_data_missing',
   'chip_data_disagrees',
   'invalid_chip_data',
+  'chip_declined',
   'fallback_not_allowed',
   'cryptogram_replayed',
   'wrong_cryptogram',

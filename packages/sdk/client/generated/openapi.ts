@@ -1355,7 +1355,7 @@ export interface components {
              * @example amount_over_limit
              * @enum {string}
              */
-            readonly declineReason: "card_not_activated" | "card_restricted" | "card_lost" | "card_stolen" | "card_closed" | "card_expired" | "wrong_expiry_date" | "inquiry_not_supported" | "currency_not_supported" | "merchant_category_not_allowed" | "merchant_not_allowed" | "country_not_allowed" | "channel_not_allowed" | "chip_data_missing" | "chip_data_disagrees" | "invalid_chip_data" | "fallback_not_allowed" | "cryptogram_replayed" | "wrong_cryptogram" | "wrong_card_value" | "wrong_cavv" | "chip_pin_blocked" | "pin_missing" | "invalid_pin_block" | "wrong_pin" | "pin_blocked" | "wrong_cvv2" | "cvv2_blocked" | "transaction_reversed" | "invalid_amount" | "amount_over_limit" | "count_over_limit" | "do_not_honor" | "insufficient_funds" | "suspected_fraud" | "transaction_not_permitted" | "authentication_required" | "decision_unavailable" | "service_unavailable";
+            readonly declineReason: "card_not_activated" | "card_restricted" | "card_lost" | "card_stolen" | "card_closed" | "card_expired" | "wrong_expiry_date" | "inquiry_not_supported" | "currency_not_supported" | "merchant_category_not_allowed" | "merchant_not_allowed" | "country_not_allowed" | "channel_not_allowed" | "chip_data_missing" | "chip_data_disagrees" | "invalid_chip_data" | "chip_declined" | "fallback_not_allowed" | "cryptogram_replayed" | "wrong_cryptogram" | "wrong_card_value" | "wrong_cavv" | "chip_pin_blocked" | "pin_missing" | "invalid_pin_block" | "wrong_pin" | "pin_blocked" | "wrong_cvv2" | "cvv2_blocked" | "transaction_reversed" | "invalid_amount" | "amount_over_limit" | "count_over_limit" | "do_not_honor" | "insufficient_funds" | "suspected_fraud" | "transaction_not_permitted" | "authentication_required" | "decision_unavailable" | "service_unavailable";
             /**
              * @description Whose control it is.
              * @enum {string}
@@ -2465,7 +2465,7 @@ export interface components {
              * @example wrong_pin
              * @enum {string}
              */
-            readonly declineReason?: "card_not_activated" | "card_restricted" | "card_lost" | "card_stolen" | "card_closed" | "card_expired" | "wrong_expiry_date" | "inquiry_not_supported" | "currency_not_supported" | "merchant_category_not_allowed" | "merchant_not_allowed" | "country_not_allowed" | "channel_not_allowed" | "chip_data_missing" | "chip_data_disagrees" | "invalid_chip_data" | "fallback_not_allowed" | "cryptogram_replayed" | "wrong_cryptogram" | "wrong_card_value" | "wrong_cavv" | "chip_pin_blocked" | "pin_missing" | "invalid_pin_block" | "wrong_pin" | "pin_blocked" | "wrong_cvv2" | "cvv2_blocked" | "transaction_reversed" | "invalid_amount" | "amount_over_limit" | "count_over_limit" | "do_not_honor" | "insufficient_funds" | "suspected_fraud" | "transaction_not_permitted" | "authentication_required" | "decision_unavailable" | "service_unavailable";
+            readonly declineReason?: "card_not_activated" | "card_restricted" | "card_lost" | "card_stolen" | "card_closed" | "card_expired" | "wrong_expiry_date" | "inquiry_not_supported" | "currency_not_supported" | "merchant_category_not_allowed" | "merchant_not_allowed" | "country_not_allowed" | "channel_not_allowed" | "chip_data_missing" | "chip_data_disagrees" | "invalid_chip_data" | "chip_declined" | "fallback_not_allowed" | "cryptogram_replayed" | "wrong_cryptogram" | "wrong_card_value" | "wrong_cavv" | "chip_pin_blocked" | "pin_missing" | "invalid_pin_block" | "wrong_pin" | "pin_blocked" | "wrong_cvv2" | "cvv2_blocked" | "transaction_reversed" | "invalid_amount" | "amount_over_limit" | "count_over_limit" | "do_not_honor" | "insufficient_funds" | "suspected_fraud" | "transaction_not_permitted" | "authentication_required" | "decision_unavailable" | "service_unavailable";
             /**
              * @description What declined. On declines only.
              * @example pin
@@ -2594,7 +2594,7 @@ export interface components {
                  *       "atc_jump"
                  *     ]
                  */
-                readonly findings?: readonly ("atc_jump" | "cryptogram_replayed" | "offline_pin_failed" | "offline_pin_blocked" | "command_failed" | "data_disagreement" | "data_missing" | "key_unknown" | "fallback" | "wrong_card_value" | "wrong_cavv")[];
+                readonly findings?: readonly ("atc_jump" | "chip_declined" | "cryptogram_replayed" | "offline_pin_failed" | "offline_pin_blocked" | "command_failed" | "data_disagreement" | "data_missing" | "key_unknown" | "fallback" | "wrong_card_value" | "wrong_cavv")[];
                 /**
                  * @description The control that objected.
                  * @example limits.day
@@ -7850,7 +7850,7 @@ export interface operations {
                         };
                         readonly atc: number;
                         /**
-                         * @description `declined`: the application is blocked, and the chip declines by itself.
+                         * @description `declined`: the application is blocked, and the chip itself declines. The request can still go to the issuer, whose answer can unblock the application.
                          * @example online
                          * @enum {string}
                          */

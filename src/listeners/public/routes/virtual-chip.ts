@@ -58,7 +58,9 @@ const MadeCryptogramSchema = Type.Object({
   chip: Type.Object({ data: DataSchema }),
   atc: Type.Integer({ minimum: 1, maximum: 65_535 }),
   decision: Type.Enum(['online', 'declined'], {
-    description: '`declined`: the application is blocked, and the chip declines by itself.',
+    description:
+      '`declined`: the application is blocked, and the chip itself declines. The request can ' +
+      'still go to the issuer, whose answer can unblock the application.',
     examples: ['online'],
   }),
   offlinePin: OfflinePinSchema,

@@ -38,14 +38,21 @@ export interface ScriptKeys {
  * one call.
  */
 export interface ChipHsm {
-  /** Whether the chip made the cryptogram; compared in constant time. */
+  /**
+   * Verifies a cryptogram in constant time, and answers it. Both in one call, as payment HSMs do:
+   * the keys of the card are derived once.
+   * @returns the response cryptogram for the answer, as answerCryptogram returns it; null unless
+   *   the chip made the cryptogram.
+   */
   verifyCryptogram(
     chip: ChipReference,
     key: KeyReference,
     cryptogram: ChipCryptogram,
-  ): Promise<boolean>
+    answer: ChipAnswer,
+  ): Promise<Uint8Array | null>
   /**
-   * Answers a cryptogram that was verified (EMV Book 2, 8.2).
+   * Answers a cryptogram that was verified, in another way than verifyCryptogram did (EMV Book 2,
+   * 8.2).
    * @returns 8 bytes for a response code, 4 for a status update.
    */
   answerCryptogram(

@@ -1,7 +1,13 @@
 import { computeArpc1, computeArpc2, computeCryptogram } from '../../crypto/emv-cryptogram.ts'
 import * as emvScripts from '../../crypto/emv-scripts.ts'
 import { areEqualBytes } from '../../crypto/refusal.ts'
-import type { ChipCryptogram, ChipHsm, ChipReference, ScriptKeys } from '../contract/chip.ts'
+import type {
+  ChipAnswer,
+  ChipCryptogram,
+  ChipHsm,
+  ChipReference,
+  ScriptKeys,
+} from '../contract/chip.ts'
 import type { KeyRing } from '../keys/key-ring.ts'
 import { openPan } from './card-numbers.ts'
 import { chipKeys, deriveCryptogramKey, using } from './chip-keys.ts'
@@ -33,26 +39,20 @@ export function chipVerbs(ring: KeyRing): ChipHsm {
   }
 
   return {
-    async verifyCryptogram(chip, key, cryptogram) {
-      const cardKey = await deriveCardKey(chip, 'chip-ac', key)
-      const due = using(deriveCryptogramKey(chip, cardKey, cryptogram), (sessionKey) =>
-        computeCryptogram(sessionKey, cryptogram.data, chip.profile.padding),
-      )
-      cardKey.fill(0)
-      return areEqualBytes(due, cryptogram.arqc)
-    },
-    async answerCryptogram(chip, key, cryptogram, answer) {
-      const cardKey = await deriveCardKey(chip, 'chip-ac', key)
-      const isOfCard = chip.profile.answer.key === 'card'
-      const answerKey = isOfCard ? cardKey : deriveCryptogramKey(chip, cardKey, cryptogram)
-      const arpc = using(answerKey, (used) =>
-        'responseCode' in answer
-          ? computeArpc1(used, cryptogram.arqc, answer.responseCode)
-          : computeArpc2(used, cryptogram.arqc, answer.cardStatusUpdate, answer.proprietaryData),
-      )
-      cardKey.fill(0)
-      return arpc
-    },
+    verifyCryptogram: async (chip, key, cryptogram, answer) =>
+      using(await deriveCardKey(chip, 'chip-ac', key), (cardKey) =>
+        using(deriveCryptogramKey(chip, cardKey, cryptogram), (sessionKey) => {
+          const due = computeCryptogram(sessionKey, cryptogram.data, chip.profile.padding)
+          if (!areEqualBytes(due, cryptogram.arqc)) return null
+          return computeResponse(selectAnswerKey(chip, { cardKey, sessionKey }), cryptogram, answer)
+        }),
+      ),
+    answerCryptogram: async (chip, key, cryptogram, answer) =>
+      using(await deriveCardKey(chip, 'chip-ac', key), (cardKey) =>
+        using(deriveCryptogramKey(chip, cardKey, cryptogram), (sessionKey) =>
+          computeResponse(selectAnswerKey(chip, { cardKey, sessionKey }), cryptogram, answer),
+        ),
+      ),
     makeCommand: sealCommand,
     async makePinChange(chip, keys, cryptogram, newPin) {
       if (newPin.pinBlock === null) throw new Error('A PVV does not reveal its PIN.')
@@ -75,3 +75,20 @@ export function chipVerbs(ring: KeyRing): ChipHsm {
     },
   }
 }
+
+/** The keys of one cryptogram. */
+interface CryptogramKeys {
+  readonly cardKey: Buffer
+  readonly sessionKey: Buffer
+}
+
+const selectAnswerKey = (
+  { profile }: ChipReference,
+  { cardKey, sessionKey }: CryptogramKeys,
+): Buffer => (profile.answer.key === 'card' ? cardKey : sessionKey)
+
+/** Computes the response cryptogram by the method of the answer. */
+const computeResponse = (key: Buffer, { arqc }: ChipCryptogram, answer: ChipAnswer): Buffer =>
+  'responseCode' in answer
+    ? computeArpc1(key, arqc, answer.responseCode)
+    : computeArpc2(key, arqc, answer.cardStatusUpdate, answer.proprietaryData)

@@ -7,7 +7,7 @@ import type { EntryMode } from '../../domain/entry-mode.ts'
 import { findChipKeyVersion } from '../../domain/product-chip.ts'
 import { isApprovalCode } from '../../domain/response-code.ts'
 import type { Transaction } from '../../domain/transaction.ts'
-import type { ChipCryptogram, ChipReference } from '../../hsm/contract/chip.ts'
+import type { ChipAnswer, ChipCryptogram, ChipReference } from '../../hsm/contract/chip.ts'
 import type { Hsm } from '../../hsm/contract/hsm.ts'
 import { UnknownKey } from '../../hsm/contract/stored-keys.ts'
 import type { NamedCard } from '../../storage/authorizations/begin.ts'
@@ -120,8 +120,10 @@ const refuse = (checks: readonly ChipCheck[]): PresentedChip => ({
   answer: async () => null,
 })
 
-/** A right cryptogram, a wrong one, one of a key that does not exist, or an outage. */
-type Verdict = 'right' | 'wrong' | 'unknown_key' | 'unresolved'
+/** A right cryptogram with its approval, a wrong one, one of an unknown key, or an outage. */
+type Verdict =
+  | { readonly is: 'right'; readonly approval: Uint8Array }
+  | { readonly is: 'wrong' | 'unknown_key' | 'unresolved' }
 
 async function verify(
   context: ChipReader,
@@ -132,11 +134,11 @@ async function verify(
   const { atc, chip, keyVersion, report, tags } = read
   const verdict = await verifyCryptogram(context, read)
   const chipCheck = checkData(message, found, tags)
-  if (chipCheck.responseCode && verdict !== 'right') return refuse([chipCheck])
+  if (chipCheck.responseCode && verdict.is !== 'right') return refuse([chipCheck])
   const counted = { check: 'cryptogram', atc } as const
-  if (verdict !== 'right') {
-    const isAway = verdict === 'unresolved'
-    const isUnknown = verdict === 'unknown_key'
+  if (verdict.is !== 'right') {
+    const isAway = verdict.is === 'unresolved'
+    const isUnknown = verdict.is === 'unknown_key'
     const objected: ChipCheck = {
       ...counted,
       result: isAway ? 'unresolved' : 'failed',
@@ -177,7 +179,7 @@ async function verify(
       remainingOfflineTries: report.remainingOfflineTries,
     },
     reported,
-    answer: answerOnce(context, read, reported),
+    answer: answerOnce(context, read, reported, verdict.approval),
   }
 }
 
@@ -189,13 +191,15 @@ async function verifyCryptogram(
   { chip, cryptogram, keyVersion }: ReadMessage,
 ): Promise<Verdict> {
   try {
-    const isRight = await hsm.verifyCryptogram(chip, `chip-ac/${keyVersion}`, cryptogram)
-    return isRight ? 'right' : 'wrong'
+    const answer = selectAnswer(chip, approvalCode)
+    const key = `chip-ac/${keyVersion}`
+    const arpc = await hsm.verifyCryptogram(chip, key, cryptogram, answer)
+    return arpc ? { is: 'right', approval: composeIssuerData(arpc, answer) } : { is: 'wrong' }
   } catch (error) {
     // Any message can name a key that does not exist.
-    if (error instanceof UnknownKey) return 'unknown_key'
+    if (error instanceof UnknownKey) return { is: 'unknown_key' }
     observe.hsmFaulted(error)
-    return 'unresolved'
+    return { is: 'unresolved' }
   }
 }
 
@@ -264,17 +268,30 @@ function checkOfflinePin(
   return [isBlocked && !hasPinBlock ? { ...failed, responseCode: '75' } : failed]
 }
 
-/** The commands are composed once, because they do not depend on the response code. */
+/**
+ * The commands are composed once, because they do not depend on the response code.
+ * @param approval tag 91 of an approval.
+ */
 function answerOnce(
   context: ChipReader,
   { chip, cryptogram, keyVersion }: ReadMessage,
   reported: ReportedChip,
+  approval: Uint8Array,
 ): PresentedChip['answer'] {
   type Composed = Awaited<ReturnType<typeof composeCommands>>
   let commands: Promise<Composed> | null = null
+  const authenticate = async (code: string): Promise<Uint8Array> => {
+    if (code === approvalCode) return approval
+    const answer = selectAnswer(chip, code)
+    const key = `chip-ac/${keyVersion}`
+    return composeIssuerData(
+      await context.hsm.answerCryptogram(chip, key, cryptogram, answer),
+      answer,
+    )
+  }
   const compose = async (code: string) => {
     try {
-      const issuer = await authenticateIssuer(context.hsm, { chip, cryptogram, keyVersion }, code)
+      const issuer = await authenticate(code)
       commands ??= composeCommands(context, { ...chip, keyVersion }, reported, cryptogram)
       const { bytes, sent } = await commands
       const data = Buffer.concat([composeChipData([['91', issuer]]), bytes])
@@ -286,31 +303,29 @@ function answerOnce(
   }
   const answers = new Map<string, ReturnType<typeof compose>>()
   return (responseCode) => {
-    const code = isApprovalCode(responseCode) ? '00' : responseCode
+    const code = isApprovalCode(responseCode) ? approvalCode : responseCode
     const answer = answers.get(code) ?? compose(code)
     answers.set(code, answer)
     return answer
   }
 }
 
+/** What the chip is told of an approval, also of a part of the amount. */
+const approvalCode = '00'
+
 /** The card status update of an approval (EMV Book 3, annex C): the transaction is approved. */
 const approvingUpdate = Buffer.from('00800000', 'hex')
 const decliningUpdate = Buffer.alloc(4)
 
+/** What the chip is told: by method 1 the response code, by method 2 the card status update. */
+const selectAnswer = ({ profile }: ChipReference, code: string): ChipAnswer =>
+  profile.answer.method === 1
+    ? { responseCode: Buffer.from(code, 'latin1') }
+    : {
+        cardStatusUpdate: code === approvalCode ? approvingUpdate : decliningUpdate,
+        proprietaryData: Buffer.alloc(0),
+      }
+
 /** Composes the value of tag 91. */
-async function authenticateIssuer(
-  hsm: Hsm,
-  { chip, cryptogram, keyVersion }: Pick<ReadMessage, 'chip' | 'cryptogram' | 'keyVersion'>,
-  code: string,
-): Promise<Uint8Array> {
-  const key = `chip-ac/${keyVersion}`
-  if (chip.profile.answer.method === 1) {
-    const responseCode = Buffer.from(code, 'latin1')
-    const arpc = await hsm.answerCryptogram(chip, key, cryptogram, { responseCode })
-    return Buffer.concat([arpc, responseCode])
-  }
-  const cardStatusUpdate = code === '00' ? approvingUpdate : decliningUpdate
-  const answer = { cardStatusUpdate, proprietaryData: Buffer.alloc(0) }
-  const arpc = await hsm.answerCryptogram(chip, key, cryptogram, answer)
-  return Buffer.concat([arpc, cardStatusUpdate])
-}
+const composeIssuerData = (arpc: Uint8Array, answer: ChipAnswer): Buffer =>
+  Buffer.concat([arpc, 'responseCode' in answer ? answer.responseCode : answer.cardStatusUpdate])

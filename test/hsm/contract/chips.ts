@@ -62,15 +62,17 @@ export function chipGuarantees(subject: Subject): void {
     test(`the cryptogram of a ${name} chip passes, and with one bit changed it does not`, async () => {
       const { cardKey, chip, hsm } = await openChip(subject, profile)
       const made = await makeCryptogram(profile, await cardKey('chip-ac'))
-      assert.equal(await hsm.verifyCryptogram(chip, references.ac, made), true)
+      const answer = { responseCode: Buffer.from('00') }
+      assert.ok(await hsm.verifyCryptogram(chip, references.ac, made, answer))
       for (const member of ['data', 'arqc'] as const) {
         const changed = Buffer.from(made[member])
         changed[3] = (changed[3] ?? 0) ^ 1
         const other = { ...made, [member]: changed }
-        assert.equal(await hsm.verifyCryptogram(chip, references.ac, other), false, member)
+        const found = await hsm.verifyCryptogram(chip, references.ac, other, answer)
+        assert.equal(found, null, member)
       }
       const otherChip = { ...chip, panSequenceNumber: '02' }
-      assert.equal(await hsm.verifyCryptogram(otherChip, references.ac, made), false)
+      assert.equal(await hsm.verifyCryptogram(otherChip, references.ac, made, answer), null)
     })
 
     test(`a ${name} chip accepts the answer`, async () => {
@@ -90,6 +92,8 @@ export function chipGuarantees(subject: Subject): void {
             ] as const)
       const arpc = await hsm.answerCryptogram(chip, references.ac, made, answer)
       assert.deepEqual(Buffer.from(arpc), expected)
+      const verified = await hsm.verifyCryptogram(chip, references.ac, made, answer)
+      assert.deepEqual(Buffer.from(verified ?? []), expected)
     })
 
     test(`a ${name} chip accepts a command, and finds the new PIN in one`, async () => {
@@ -171,7 +175,8 @@ export function chipGuarantees(subject: Subject): void {
     const profile = chipProfiles['visa-cvn18']
     const { cardKey, chip, hsm } = await openChip(subject, profile)
     const made = await makeCryptogram(profile, await cardKey('chip-smi'))
-    await assert.rejects(hsm.verifyCryptogram(chip, references.smi, made))
+    const answer = { responseCode: Buffer.from('00') }
+    await assert.rejects(hsm.verifyCryptogram(chip, references.smi, made, answer))
   })
 }
 

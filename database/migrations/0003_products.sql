@@ -21,7 +21,7 @@ create table product (
   controls jsonb check (jsonb_typeof(controls) = 'object'),
   controls_version integer not null default 0,
   -- How the chips of its cards work (src/domain/product-chip.ts); null if they have none.
-  chip jsonb check (jsonb_typeof(chip) = 'object'),
+  chip jsonb check (jsonb_typeof(chip) = 'object' and chip ? 'profile'),
   check (pin_revealable or pin_length = 4)
 );
 

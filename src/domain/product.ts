@@ -64,7 +64,7 @@ export const productFaults = (draft: ProductDraft): readonly ProblemError[] =>
       }),
     )
     .filter(({ holds }) => !holds(draft as Product))
-    .map(({ member, detail }) => ({ pointer: `/${member}`, detail }))
+    .map(({ at, detail, member }) => ({ pointer: `/${member}${at ?? ''}`, detail }))
 
 const types: Readonly<Record<Exclude<keyof Product, 'cardTypes'>, string>> = {
   productId: 'number',
@@ -86,6 +86,8 @@ const types: Readonly<Record<Exclude<keyof Product, 'cardTypes'>, string>> = {
 
 interface ProductRule {
   readonly member: keyof Product
+  /** The pointer of the faulty part, if it is not the whole member. */
+  readonly at?: string
   /** The other members that the rule reads. */
   readonly beside?: readonly (keyof Product)[]
   readonly detail: string
@@ -190,6 +192,13 @@ const rules: readonly ProductRule[] = [
     beside: ['cardTypes'],
     detail: 'must be null unless cardTypes names Physical: only physical cards have a chip',
     holds: ({ cardTypes: types, chip }) => chip === null || types.includes('Physical'),
+  },
+  {
+    member: 'chip',
+    at: '/profile',
+    detail: 'must be given, because the product does not have one',
+    // The schema of a change accepts a chip without a profile: a product with a chip keeps its own.
+    holds: ({ chip }) => chip === null || chip.profile !== undefined,
   },
 ]
 

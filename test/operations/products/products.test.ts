@@ -9,6 +9,7 @@ import {
   newCard,
   openTestDatabase,
   openTestService,
+  sql,
   type TestService,
 } from '../../support/service.ts'
 import { administerOf, newProduct } from '../clients/administer.ts'
@@ -178,6 +179,22 @@ test('the profile of the chips in the field cannot change, but a wrong chip can 
   assert.deepEqual([kept.status, kept.json.chip.atcJump], [200, 7])
   assert.equal((await change(null)).json.chip, null)
   assert.equal((await change({ profile: 'cpa' })).json.chip.profile, 'cpa')
+})
+
+test('a chip is added only with its profile, so that the product stays readable', async () => {
+  const members = { productId: 5113, bin: '45110015', cardTypes: ['Physical'] }
+  await administer('POST', '/products', newProduct(members))
+  for (const chip of [{}, { keyVersions: {} }, { atcJump: 5 }]) {
+    const refused = await administer('PATCH', '/products/5113', { chip })
+    assert.deepEqual([refused.status, ...pointers(refused)], [422, '/chip/profile'])
+    assert.match(refused.json.errors[0].detail, /^must be given/)
+  }
+  assert.equal((await administer('GET', '/products/5113')).json.chip, null)
+  const storing = sql(
+    service.database,
+    `update product set chip = '{"atcJump": 5}' where product_id = 5113`,
+  )
+  await assert.rejects(storing, /product_chip_check/, 'the table refuses it, too')
 })
 
 test('a retired product has no new cards, and those that it has live on', async () => {

@@ -76,15 +76,18 @@ values (:fingerprint, :publicToken, :keyVersion)
 on conflict (pan_fingerprint) do nothing
 returning public_token as "publicToken";
 
+-- The card of each command has a subquery of its own, as that of a chip.
 -- name: list_pins_of_chip_commands
-select command.public_token as "publicToken", command.command_number as "number",
-  command.pin_block as "pinBlock", command.pin_key as "pinKey",
-  card.encrypted_pan as "encryptedPan"
-from chip_command as command
-join card on card.public_token = command.public_token
-where (command.public_token, command.command_number) > (:publicToken, :number)
-  and command.pin_block is not null
-order by command.public_token, command.command_number
+select public_token as "publicToken", command_number as "number", pin_block as "pinBlock",
+  pin_key as "pinKey",
+  (
+    select encrypted_pan
+    from card
+    where card.public_token = chip_command.public_token
+  ) as "encryptedPan"
+from chip_command
+where (public_token, command_number) > (:publicToken, :number) and pin_block is not null
+order by public_token, command_number
 limit :limit;
 
 -- name: move_pin_of_chip_command

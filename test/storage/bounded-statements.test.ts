@@ -51,12 +51,14 @@ import { insertCard, type NewCardRow } from '../../src/storage/cards/create-card
 import { recordDisclosure } from '../../src/storage/cards/disclosures.ts'
 import {
   deleteRetiredFingerprints,
+  listChipsUnderKeys,
   listPinsOfCommands,
 } from '../../src/storage/cards/keys-of-cards.ts'
 import { expireLimits } from '../../src/storage/cards/limits.ts'
 import { findTries } from '../../src/storage/cards/tries.ts'
 import * as chipCommands from '../../src/storage/chips/commands.ts'
 import { findChip } from '../../src/storage/chips/find-chip.ts'
+import { findStripe } from '../../src/storage/chips/find-stripe.ts'
 import { expireAssertions } from '../../src/storage/clients/assertions.ts'
 import { listCalledAnswers } from '../../src/storage/decisions/calls.ts'
 import {
@@ -123,6 +125,7 @@ import {
   listOpenSessions,
   seeSession,
 } from '../../src/storage/people/sessions.ts'
+import { findProductOfChipKeys } from '../../src/storage/products/products.ts'
 import { recordTries } from '../../src/storage/webhooks/attempts.ts'
 import { queueUndelivered } from '../../src/storage/webhooks/deliveries.ts'
 import { failPending, listDueDeliveries } from '../../src/storage/webhooks/delivery-groups.ts'
@@ -135,6 +138,7 @@ import { bakery } from './authorizations/transaction.ts'
 import {
   beliefs,
   clientId,
+  earlierDay,
   productId,
   productVersion,
   rowsEach,
@@ -188,12 +192,18 @@ const allIds = {
   after: '00000000-0000-0000-0000-000000000000',
   until: 'ffffffff-ffff-ffff-ffff-ffffffffffff',
 }
-/** Ids that are hashes: a period of as many authorizations, or about that. */
+/**
+ * Ids that are hashes: a period of as many authorizations, or about that. It begins after the ids
+ * of those that are undone here, whose entries in an index are read until a vacuum.
+ */
 const someIds = (limit: number) => ({
-  ...allIds,
-  until: `${Math.floor((limit / rowsEach) * 0xffff_ffff)
-    .toString(16)
-    .padStart(8, '0')}${allIds.until.slice(8)}`,
+  after: allIds.after.replace(/^0/, '1'),
+  until: allIds.until.replace(
+    /^.{8}/,
+    Math.floor(0x1000_0000 + (limit / rowsEach) * 0xffff_ffff)
+      .toString(16)
+      .padStart(8, '0'),
+  ),
 })
 const newToken = parsePublicToken('2000007900')
 const fingerprintOf = (n: number) => createHash('sha256').update(`${n}`).digest()
@@ -492,30 +502,37 @@ const calls: readonly ((database: Database, limit: number) => Promise<unknown>)[
   (database, limit) => markPublished(database, publishedUpTo(limit)),
   // What changes a single card.
   (database) => updateCardStatus(database, act, { from: '00', to: '62' }),
-  (database) => updatePin(database, act, today, newPin),
-  (database) => updatePin(database, act, today, { ...newPin, chipPin }),
+  (database) => updatePin(database, act, earlierDay, newPin),
+  (database) => updatePin(database, act, earlierDay, { ...newPin, chipPin }),
   (database) => chipCommands.recordChipNews(database, chipNews),
   (database) => chipCommands.queueRequestedCommand(database, requestedCommand, claim),
   (database) => chipCommands.findChippedCard(database, token, clientId),
   (database, limit) => chipCommands.listChips(database, token, limit),
   (database, limit) => chipCommands.listChipCommands(database, token, limit),
+  (database) => findStripe(database, { publicToken: token }),
+  (database) => findStripe(database, { panFingerprints: [fingerprint] }),
+  (database) => findProductOfChipKeys(database, 1),
+  (database) => findProductOfChipKeys(database, 2),
+  (database, limit) =>
+    listChipsUnderKeys(database, { publicToken: '', panSequenceNumber: '' }, limit),
   (database, limit) => listPinsOfCommands(database, { publicToken: '', number: 0 }, limit),
-  (database) => restoreTries(database, act, { kind: 'pin', limit: null, today }),
-  (database) => restoreTries(database, act, { kind: 'pin', limit: unblocks, today }),
-  (database) => spendAllTries(database, act, 'cvv', today),
+  (database) => restoreTries(database, act, { kind: 'pin', limit: null, today: earlierDay }),
+  (database) => restoreTries(database, act, { kind: 'pin', limit: unblocks, today: earlierDay }),
+  (database) => spendAllTries(database, act, 'cvv', earlierDay),
   (database) => reportLostBlock(database, { publicToken: token, kind: 'pin' }),
   (database) =>
     recordDisclosure(database, act.event, {
       clientId,
-      today,
+      today: earlierDay,
       includesPin: true,
       eventId: claimId,
       limits: null,
     }),
   (database) => updateCardStatus(database, keyedAct, { from: '00', to: '62' }),
-  (database) => updatePin(database, keyedAct, today, newPin),
-  (database) => updatePin(database, keyedAct, today, { ...newPin, envelope }),
-  (database) => restoreTries(database, keyedAct, { kind: 'pin', limit: unblocks, today }),
+  (database) => updatePin(database, keyedAct, earlierDay, newPin),
+  (database) => updatePin(database, keyedAct, earlierDay, { ...newPin, envelope }),
+  (database) =>
+    restoreTries(database, keyedAct, { kind: 'pin', limit: unblocks, today: earlierDay }),
   (database) => insertCard(database, { ...creation, claim: null }),
   (database) => insertCard(database, { ...creation, claim }),
   ...[null, claim, originalClaim].flatMap((claimed) =>
@@ -733,6 +750,20 @@ for (const [belief, bring] of Object.entries(beliefs)) {
       }
       return tooMany
     }
+
+    test('the statements of a new PIN and of an unblock queue a command for the chip here', async () => {
+      const queueing = new Set<string>()
+      for (const statement of await recordAll(5)) {
+        if (!/^(?:set_pin|restore_tries)(?:_several)?$/.test(statement.name)) continue
+        const plans = await explain(client, statement, 'force_generic_plan')
+        const isQueued = plans.some(
+          (plan) => plan['Node Type'] === 'ModifyTable' && plan['Relation Name'] === 'chip_command',
+        )
+        if (isQueued) queueing.add(statement.name)
+      }
+      const names = ['restore_tries', 'restore_tries_several', 'set_pin', 'set_pin_several']
+      assert.deepEqual([...queueing].sort(), names)
+    })
 
     for (const [limit, mode] of examinations) {
       test(`a statement up to ${limit} rows reads no more than that asks for (${mode})`, async () => {

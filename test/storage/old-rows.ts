@@ -12,6 +12,8 @@ export const productVersion = '00000000-0000-4000-8000-000000000004'
 export const webhookId = '00000000-0000-4000-8000-000000000001'
 /** Cards are expired by then where they are due. */
 export const today = '2030-01-01'
+/** No card is expired by then. */
+export const earlierDay = '2028-01-01'
 
 type Due = 'due' | 'notDue'
 
@@ -52,7 +54,12 @@ const switches = {
   },
   decision_signing_key: ages('signs_until'),
   chip: ages('offline_tries_at'),
-  chip_command: { column: 'state', due: `'pending'`, notDue: `'done'` },
+  // One that brings a PIN has not ended.
+  chip_command: {
+    column: 'state',
+    due: `'pending'`,
+    notDue: `case when pin_block is null then 'done' else 'sent' end`,
+  },
   wrong_expiry: { column: 'forget_on_day', due: '10', notDue: '100000' },
 } as const
 
@@ -65,9 +72,15 @@ const token = `(1000000000 + n)::text`
 
 /** Fills every table, all of it due or not. */
 const fills = (to: Due): string[] => [
+  // The product of all cards, which have chips.
+  `insert into product (product_id, product_name, scheme_name, bin, currency_code, card_types, validity_months,
+     pin_length, pin_revealable, pin_try_limit, cvv_try_limit, chip)
+   values (${productId}, 'Product', 'Visa', '400000', 'EUR', '{Physical}', 48, 4, true, 3, 3,
+     '{"profile": "visa-cvn18", "keyVersions": {"01": 1}, "missingData": "decline", "fallback": "decline",
+       "disagreement": "record", "wrongCardValue": "decline", "atcWindow": 16, "atcJump": 100}')`,
   `insert into card (public_token, client_id, product_id, card_type, masked_pan, encrypted_pan,
      personal_data, start_date, expiry_date, status_code, pin_block, pin_key, cvk, last_sequence)
-   select ${token}, '${clientId}', 1, 'Virtual', '400000******1234', '\\x00', '\\x00', '2020-01-01',
+   select ${token}, '${clientId}', ${productId}, 'Physical', '400000******1234', '\\x00', '\\x00', '2020-01-01',
      ${switches.card[to]}, '00', '\\x00', 'pin-storage/1', 'cvk/1', 1 from ${numbers}`,
   `insert into try_counter (public_token, kind, try_limit)
    select ${token}, kind, 3 from ${numbers} cross join (values ('pin'), ('cvv')) as kinds (kind)`,
@@ -156,9 +169,10 @@ const fills = (to: Due): string[] => [
   `insert into chip (public_token, pan_sequence_number, highest_atc, seen_atcs, key_version,
      offline_tries_at)
    select ${token}, '00', 100, 1, 1, ${switches.chip[to]} from ${numbers}`,
-  `insert into chip_command (public_token, command_number, command, state)
-   select ${token}, number, 'unblock_pin', ${switches.chip_command[to]}
-   from ${numbers} cross join generate_series(1001, 1002) as number`,
+  `insert into chip_command (public_token, command_number, command, pin_block, pin_key, state)
+   select ${token}, number, command, pin_block, pin_key, ${switches.chip_command[to]}
+   from ${numbers} cross join (values (1001, 'unblock_pin', null, null),
+     (1002, 'change_pin', '\\x00'::bytea, 'pin-storage/1')) as commands (number, command, pin_block, pin_key)`,
   `insert into wrong_expiry (public_token, client_id, kind, given_at, forget_on_day)
    select ${token}, 'network', 'expiry', '{1}', ${switches.wrong_expiry[to]} from ${numbers}`,
   `insert into network_transaction (network_id, transaction_hash, message_class, trace, transmitted_at,

@@ -122,7 +122,7 @@ test('a command whose sending was never recorded is sent again', async () => {
 test('commands that do not fit into one answer follow in the next ones, in their order', async () => {
   const opened = await openChip()
   const { card } = opened
-  for (const tag of ['9F51', '9F52', '9F53']) {
+  for (const tag of ['9F58', '9F59', '9F53']) {
     const body = { command: 'put_data', tag, value: '00'.repeat(48) }
     await service.call('POST', `/cards/${card.publicToken}/chip/commands`, { body })
   }

@@ -66,6 +66,7 @@ export const createSimulator = (context: AuthorizationContext, chips: VirtualChi
     const made = await chips.purchase(clientId, publicToken, {
       money,
       offlinePin: offlinePin ?? null,
+      country: simulation.merchant?.country,
     })
     const answer = await sendRequest(context, caller, simulation, request, made)
     // The stored answer belongs to the cryptogram of the first request.

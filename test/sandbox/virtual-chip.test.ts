@@ -289,6 +289,24 @@ for (const profile of chipProfileNames) {
   })
 }
 
+test('a virtual chip is in the country of the merchant', async () => {
+  await activate()
+  await sql(
+    service.database,
+    `update product set chip = jsonb_set(chip, '{disagreement}', '"decline"')
+     where product_id = 1001`,
+  )
+  for (const merchant of [undefined, { country: 'ESP' }, { country: 'PRT' }]) {
+    const { responseCode } = await simulate({ ...(merchant && { merchant }) })
+    assert.equal(responseCode, '00')
+  }
+  await sql(
+    service.database,
+    `update product set chip = jsonb_set(chip, '{disagreement}', '"record"')
+     where product_id = 1001`,
+  )
+})
+
 test('a chip whose application or card is blocked approves nothing', async () => {
   await activate()
   const refuse = async (path: string, body: object) => {

@@ -1,3 +1,4 @@
+import { isCountryNumber } from '../../domain/countries.ts'
 import { type Cavv, parseCavv, parseTrack2 } from '../../domain/stripe.ts'
 import type {
   Authorization,
@@ -32,14 +33,28 @@ function findChipData({ chip }: Profile, fields: Fields): SentChipData | null {
 /** The id of a dataset, and its length in two bytes. */
 const datasetHeaderLength = 3
 
-/** Returns the chip data of a message, without the header of a dataset; null without any. */
+/**
+ * Returns the chip data of a message, without the header of a dataset, with the country of the
+ * acquirer and the local date; null without any.
+ */
 export function parseChipField(
   profile: Profile,
   fields: Fields,
 ): NonNullable<AuthorizationRequest['chip']> | null {
   const sent = findChipData(profile, fields)
-  return sent && { data: sent.data }
+  if (!sent) return null
+  const acquirerCountry = fields['19'] ?? ''
+  const localDate = findLocalDate(profile, fields)
+  return {
+    data: sent.data,
+    ...(isCountryNumber(acquirerCountry) && { acquirerCountry }),
+    ...(localDate !== undefined && { localDate }),
+  }
 }
+
+/** Field 12 of the version 1993 has the date before the time. @returns `MMDD`. */
+const findLocalDate = ({ version }: Profile, fields: Fields): string | undefined =>
+  version === '1993' ? fields['12']?.slice(2, 6) : fields['13']
 
 /** Composes the answer to the chip, with the header that the request had. */
 export function composeChipField(

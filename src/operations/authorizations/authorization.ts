@@ -190,8 +190,7 @@ export interface AuthorizationRequest {
   /** To be compared with that of the card. */
   readonly cardholderAddress?: GivenAddress
   readonly cvv2?: Cvv2
-  /** Field 55 of a transaction with the chip. */
-  readonly chip?: { readonly data: Uint8Array }
+  readonly chip?: SentChip
   readonly stripe?: PresentedStripe
   /** The value of a 3-D Secure authentication. */
   readonly cavv?: Cavv
@@ -206,6 +205,16 @@ export interface AuthorizationRequest {
 interface PresentedPan {
   readonly pan: Pan
   readonly panFingerprints?: readonly Uint8Array[]
+}
+
+/** The chip data of a request, and what else says where and when the chip was used. */
+interface SentChip {
+  /** Field 55. */
+  readonly data: Uint8Array
+  /** ISO 3166-1, numeric: that of the acquirer. */
+  readonly acquirerCountry?: string
+  /** `MMDD`, at the terminal. */
+  readonly localDate?: string
 }
 
 /** Track 2 of a request, from the stripe or from the chip. */

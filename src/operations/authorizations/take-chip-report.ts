@@ -14,7 +14,8 @@ export async function takeChipReport(
   card: NamedCard,
 ): Promise<void> {
   const message = { chip, entryMode: 'chip', hasPinBlock: false, isAdvice: true } as const
-  const presented = await readChip(context, { ...message, transaction: { money: null } }, card)
+  const transaction = { money: null, merchant: null }
+  const presented = await readChip(context, { ...message, transaction }, card)
   if (!presented?.reported || !presented.use) return
   const { remainingOfflineTries } = presented.use
   await recordChipNews(context, { ...presented.reported, remainingOfflineTries }, [])

@@ -2,6 +2,7 @@ import { type ChipReport, parseApplicationData } from '../../domain/chip-applica
 import { composeChipData, parseChipData } from '../../domain/chip-data.ts'
 import type { ChipFinding } from '../../domain/chip-findings.ts'
 import { type ChipTags, chipProfiles, composeCryptogramData } from '../../domain/chip-profile.ts'
+import { findCountryNumber } from '../../domain/countries.ts'
 import { findCurrency } from '../../domain/currencies.ts'
 import type { EntryMode } from '../../domain/entry-mode.ts'
 import { findChipKeyVersion } from '../../domain/product-chip.ts'
@@ -25,9 +26,13 @@ interface ChipReader {
 
 /** A message with chip data. */
 export interface ChipMessage {
-  readonly chip: { readonly data: Uint8Array }
+  readonly chip: {
+    readonly data: Uint8Array
+    readonly acquirerCountry?: string
+    readonly localDate?: string
+  }
   readonly entryMode: EntryMode
-  readonly transaction: Pick<Transaction, 'money'>
+  readonly transaction: Pick<Transaction, 'money' | 'merchant'>
   readonly hasPinBlock: boolean
   /** Whether it reports a transaction that ended without the issuer. */
   readonly isAdvice?: boolean
@@ -227,18 +232,28 @@ export const toReplayed = ({ checks }: PresentedChip): PresentedChip =>
   refuse(listReplay(checks, checks.find(({ check }) => check === 'cryptogram')?.atc ?? 0))
 
 /** Compares the chip data with the message. */
-function checkData({ transaction }: ChipMessage, { chip }: FoundChip, tags: ChipTags): ChipCheck {
-  const { money } = transaction
-  const currency = findCurrency(toHex(tags.get('5F2A')).slice(1))
-  const isOther =
-    money !== null &&
-    (Number(toHex(tags.get('9F02'))) !== money.amount || currency?.code !== money.currency)
+function checkData(message: ChipMessage, { chip }: FoundChip, tags: ChipTags): ChipCheck {
   const check = 'chip'
-  if (!isOther) return { check, result: 'passed' }
+  if (!isOtherTransaction(message, tags)) return { check, result: 'passed' }
   const findings: ChipFinding[] = ['data_disagreement']
   return chip.disagreement === 'decline'
     ? { check, result: 'failed', findings, responseCode: '88' }
     : { check, result: 'passed', findings }
+}
+
+/** Whether the amount, the currency, the country or the date differs. What is absent agrees. */
+function isOtherTransaction({ chip, transaction }: ChipMessage, tags: ChipTags): boolean {
+  const { merchant, money } = transaction
+  const currency = findCurrency(toHex(tags.get('5F2A')).slice(1))
+  const isOtherMoney =
+    money !== null &&
+    (Number(toHex(tags.get('9F02'))) !== money.amount || currency?.code !== money.currency)
+  // An acquirer may be in another country than its terminal, so the merchant's country comes first.
+  const country = findCountryNumber(merchant?.country ?? '') ?? chip.acquirerCountry
+  const isOtherCountry = country !== undefined && toHex(tags.get('9F1A')) !== `0${country}`
+  const isOtherDate =
+    chip.localDate !== undefined && toHex(tags.get('9A')).slice(2) !== chip.localDate
+  return isOtherMoney || isOtherCountry || isOtherDate
 }
 
 function listFindings(

@@ -5,6 +5,7 @@ import {
   chipProfiles,
   composeCryptogramData,
 } from '../../domain/chip-profile.ts'
+import { findCountryNumber } from '../../domain/countries.ts'
 import { findCurrency } from '../../domain/currencies.ts'
 import type { Money } from '../../domain/money.ts'
 import type { VirtualChipState } from '../../storage/sandbox/virtual-chips.ts'
@@ -17,6 +18,8 @@ export type OfflinePinResult = 'right' | 'wrong' | 'blocked' | 'not_given'
 export interface TerminalTransaction {
   readonly money: Money
   readonly at: Date
+  /** ISO 3166-1 alpha-3: where the terminal is. Null: in Spain. */
+  readonly country: string | null
   readonly offlinePin: OfflinePinResult
   /** 4 bytes. */
   readonly unpredictableNumber: Uint8Array
@@ -32,7 +35,7 @@ const applicationIds: Readonly<Record<ChipProfileName, string>> = {
   cpa: 'F0000000010001',
 }
 
-/** The data that a terminal in Spain with an operator sends in each transaction. */
+/** The data that a terminal with an operator sends in each transaction. */
 const constants = [
   // The chip verifies cardholders, and its terminal manages risks.
   ['82', '1800'],
@@ -40,12 +43,12 @@ const constants = [
   ['9C', '00'],
   // No cashback.
   ['9F03', '000000000000'],
-  // ISO 3166-1: Spain.
-  ['9F1A', '0724'],
   // Reads chips and stripes, and takes PINs online and offline.
   ['9F33', 'E0F0C8'],
   ['9F35', '22'],
 ] as const
+
+const spain = '724'
 
 /** Cardholder verification (tag 9F34; EMV Book 4, A4): the method, its condition and its result. */
 const verificationResults: Readonly<Record<OfflinePinResult, string>> = {
@@ -68,7 +71,7 @@ const pinTriesExceeded = 0x20
 export function composeTransactionTags(
   profile: ChipProfileName,
   chip: VirtualChipState,
-  { at, money, offlinePin, unpredictableNumber }: TerminalTransaction,
+  { at, country, money, offlinePin, unpredictableNumber }: TerminalTransaction,
 ): ChipTags {
   const atc = Buffer.alloc(2)
   atc.writeUInt16BE(chip.atc)
@@ -78,6 +81,7 @@ export function composeTransactionTags(
     ['84', applicationIds[profile]],
     ['9F02', String(money.amount).padStart(12, '0')],
     ['5F2A', (findCurrency(money.currency)?.number ?? '').padStart(4, '0')],
+    ['9F1A', `0${findCountryNumber(country ?? '') ?? spain}`],
     ['5F34', chip.panSequenceNumber],
     ['9A', date],
     ['9F34', verificationResults[offlinePin]],

@@ -46,6 +46,8 @@ interface ChipPurchase {
   readonly money: Money | null
   /** The PIN that the chip compares. */
   readonly offlinePin: Pin | null
+  /** ISO 3166-1 alpha-3: where the terminal is. Absent: in Spain. */
+  readonly country?: string | undefined
 }
 
 /** What the chip wants: an authorization, or no transaction. */
@@ -233,7 +235,7 @@ function toReference({ card, state }: PresentChip): {
 async function makeCryptogram(
   context: VirtualChipContext,
   present: PresentChip,
-  { money, offlinePin }: ChipPurchase,
+  { country, money, offlinePin }: ChipPurchase,
 ): Promise<readonly [stored.VirtualChipState, MadeCryptogram]> {
   const { card, state } = present
   if (state.isCardBlocked) throw unusable('The issuer has blocked the chip for ever.')
@@ -249,6 +251,7 @@ async function makeCryptogram(
   const tags = transactions.composeTransactionTags(profile, counted, {
     money: money ?? { amount: 0, currency: card.currencyCode },
     at: context.now(),
+    country: country ?? null,
     offlinePin: compared.result,
     unpredictableNumber,
   })

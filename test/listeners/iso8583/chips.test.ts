@@ -112,3 +112,33 @@ for (const name of profileNames) {
     wire.close()
   })
 }
+
+for (const name of profileNames) {
+  test(`the country and the local date of a message over ${name} are compared`, async () => {
+    const { card, chip, wire } = await openChip(name)
+    const is1993 = wire.profile.version === '1993'
+    const date = (text: string) => (is1993 ? { 12: `26${text}120000` } : { 13: text })
+    const cases = [
+      [{}, false],
+      [date('1128'), false],
+      [date('1127'), true],
+      [{ 19: '724' }, false],
+      [{ 19: '620' }, true],
+      [{ 19: '999' }, false],
+    ] as const
+    for (const [at, [fields, isOther]] of cases.entries()) {
+      const { data } = await chip.present({ atc: at + 1 })
+      const answer = await send(wire, card, '100', data, fields)
+      assert.equal(answer.fields['39'], approved(name))
+      const path = `/cards/${card.publicToken}/authorizations?limit=1`
+      const { json } = await service.call('GET', path)
+      const { findings } = json[0].checks.find((each: { check: string }) => each.check === 'chip')
+      assert.deepEqual(
+        findings,
+        isOther ? ['data_disagreement'] : undefined,
+        JSON.stringify(fields),
+      )
+    }
+    wire.close()
+  })
+}

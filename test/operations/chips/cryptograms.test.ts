@@ -260,9 +260,19 @@ function mutate(good: Buffer): Buffer {
 }
 
 test('data that differ from the message are recorded, or decline as the product says', async () => {
-  const recorded = await buy({ atc: 1, amount: 999 })
-  assert.equal(recorded.json.responseCode, '00')
-  assert.deepEqual((await checkOf(recorded, 'chip')).findings, ['data_disagreement'])
+  const others = [
+    [{ amount: 999 }, {}],
+    [{}, { merchant: { country: 'PRT' } }],
+  ] as const
+  for (const [at, [presented, members]] of others.entries()) {
+    const recorded = await buy({ atc: at + 1, ...presented }, members)
+    assert.equal(recorded.json.responseCode, '00')
+    assert.deepEqual((await checkOf(recorded, 'chip')).findings, ['data_disagreement'])
+  }
+  for (const [at, country] of ['ESP', 'XKK'].entries()) {
+    const agreeing = await buy({ atc: at + 10 }, { merchant: { country } })
+    assert.equal((await checkOf(agreeing, 'chip')).findings, undefined, country)
+  }
   await product(service.database, {
     productId: 3220,
     chip: { profile: 'visa-cvn18', ...usualChip, disagreement: 'decline' },
@@ -272,7 +282,9 @@ test('data that differ from the message are recorded, or decline as the product 
   const declined = await buy({ atc: 1, amount: 999 })
   assert.equal(declined.json.responseCode, '88')
   assert.equal(await reasonOf(declined), 'chip_data_disagrees')
-  const agreeing = await buy({ atc: 2 })
+  const abroad = await buy({ atc: 2 }, { merchant: { country: 'PRT' } })
+  assert.equal(await reasonOf(abroad), 'chip_data_disagrees')
+  const agreeing = await buy({ atc: 3 }, { merchant: { country: 'ESP' } })
   assert.equal(agreeing.json.responseCode, '00')
 })
 

@@ -66,8 +66,8 @@ function asPurchase(body: string): string {
   return `${body.slice(0, -1)},${JSON.stringify(purchase).slice(1)}`
 }
 
-/** Requests with a chip of one round, for each card. */
-const cryptogramsEach = 15
+/** Cryptograms of one round, for each card: more than a run can use. */
+const cryptogramsEach = 60
 
 /** Activates cards and gives them virtual chips. */
 async function giveChips(target: BenchService, cards: readonly ReadCard[]): Promise<void> {
@@ -83,36 +83,46 @@ async function giveChips(target: BenchService, cards: readonly ReadCard[]): Prom
   }
 }
 
-/** Makes cryptograms, each of which is used once, and then sends them with right PINs. */
-async function measureChips(
+/** Makes purchases with a cryptogram each, which is valid once. */
+async function makeChipPurchases(
   target: BenchService,
   cards: readonly ReadCard[],
-): Promise<autocannon.Result> {
-  const client = await headersFor(target)
-  const headers = await headersFor(target, target.sandbox.network)
-  const bodies: string[] = []
+): Promise<readonly string[]> {
+  const headers = await headersFor(target)
   const money = JSON.stringify({ amount: 1234, currency: 'EUR' })
+  const bodies: string[] = []
   for (let count = 0; count < cryptogramsEach; count += 1) {
     for (const card of cards) {
       const url = `${target.base}/simulator/cards/${card.publicToken}/chip/transactions`
-      const made = await fetch(url, { method: 'POST', headers: client, body: money })
+      const made = await fetch(url, { method: 'POST', headers, body: money })
       if (!made.ok) throw new Error(await made.text())
       const { chip } = (await made.json()) as { chip: object }
       const purchase = asPurchase(composePanRequest(target, card))
       bodies.push(`${purchase.slice(0, -1)},"chip":${JSON.stringify(chip)}}`)
     }
   }
+  return bodies
+}
+
+/** Sends purchases with a chip and a right PIN, each once, for a fixed time. */
+async function measureChips(
+  target: BenchService,
+  bodies: readonly string[],
+): Promise<autocannon.Result> {
+  const headers = await headersFor(target, target.sandbox.network)
   let asked = 0
   const setupRequest = (request: autocannon.Request): autocannon.Request => {
+    const body = bodies[asked]
+    if (body === undefined) throw new Error('All cryptograms are used.')
     asked += 1
-    return { ...request, body: bodies[asked % bodies.length] ?? '' }
+    return { ...request, body }
   }
   return autocannon({
     url: target.privateUrl,
     headers,
     requests: [{ method: 'POST', path: '/network/authorizations', setupRequest }],
     connections,
-    amount: bodies.length,
+    duration: secondsPerRun,
     verifyBody: (body) => String(body).includes('"approved":true'),
   })
 }
@@ -182,11 +192,12 @@ async function report(
   await giveChips(first, chipCards)
   const rounds = []
   for (let round = 0; round < roundsEach; round += 1) {
+    const chipPurchases = await makeChipPurchases(first, chipCards)
     rounds.push({
       bare: await measureBare(bareUrl, cards),
       own: await measure(first, cards),
       purchase: await measure(first, cards, 'purchase'),
-      chip: await measureChips(first, chipCards),
+      chip: await measureChips(first, chipPurchases),
       limited: await measure(first, limitedCards, 'purchase'),
     })
   }
@@ -201,7 +212,7 @@ async function report(
   const p99 = median(rounds.map(({ own }) => own.latency.p99))
   console.log(`one process: ${perSecond}/s, p99 ${p99} ms, ${ratio.toFixed(2)} of the bare write`)
   const chips = rounds.map(({ chip, purchase }) => {
-    const each = chip.requests.total / chip.duration
+    const each = chip.requests.average
     return { each, toPurchase: each / purchase.requests.average, wrong: chip.mismatches }
   })
   console.log(

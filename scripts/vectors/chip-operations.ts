@@ -16,6 +16,7 @@ import {
   encodeVisaPinChange,
   type ScriptEncipherment,
 } from '../../src/crypto/emv-scripts.ts'
+import { xor } from '../../src/crypto/refusal.ts'
 import { encipherTdesEcb } from '../../src/crypto/tdes.ts'
 import {
   type ChipProfile,
@@ -53,19 +54,14 @@ export const chipOperations: Readonly<Record<string, Operation>> = {
     ),
   }),
   scriptMac: (inputs) => ({
-    value: computeScriptMac(
-      bytes(inputs, 'sk_smi'),
-      bytes(inputs, 'command'),
-      inputs.length === null ? 8 : numberOr(inputs, 'length', 8),
-    ),
+    value: computeScriptMac(bytes(inputs, 'sk_smi'), bytes(inputs, 'command')),
   }),
-  scriptPinBlockVisa: (inputs) => ({
-    value: encodeVisaPinChange(
-      bytes(inputs, 'icc_mk_ac'),
-      text(inputs, 'pin'),
-      inputs.current_pin === null ? null : text(inputs, 'current_pin'),
-    ),
-  }),
+  scriptPinBlockVisa(inputs) {
+    const block = encodeVisaPinChange(bytes(inputs, 'icc_mk_ac'), text(inputs, 'pin'))
+    // The chips of the profiles do not ask for a proof of the current PIN.
+    const proof = inputs.current_pin === null ? '' : text(inputs, 'current_pin')
+    return { value: xor(block, Buffer.from(proof.padEnd(16, '0'), 'hex')) }
+  },
   scriptPinBlockIso2: (inputs) => ({ value: encodePinBlockFormat2(text(inputs, 'pin')) }),
   scriptEncipher: (inputs) => ({
     value: encipherScriptData(

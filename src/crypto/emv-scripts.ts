@@ -1,44 +1,42 @@
 import { computeChipMac, padMessage } from './emv-mac.ts'
 import { fillLength, readPinField, writePinField } from './pin-field.ts'
 import { isPinText, refuse, xor } from './refusal.ts'
+import { using } from './secrets.ts'
 import { decipherTdesCbc, decipherTdesEcb, encipherTdesCbc, encipherTdesEcb } from './tdes.ts'
+
+/** The bytes of the MAC of a command. Schemes may shorten it; all profiles have the whole one. */
+export const scriptMacLength = 8
 
 /**
  * Computes the MAC of a command to a chip (EMV Book 2, 9.2.1).
  *
  * @param key the session key for integrity, 16 bytes.
  * @param message what the scheme protects: the command's header, ATC, cryptogram and data.
- * @param length 4 to 8.
+ * @returns {@link scriptMacLength} bytes.
  * @throws CryptoRefusal `emv_refused` for another length.
  */
-export function computeScriptMac(key: Uint8Array, message: Uint8Array, length = 8): Buffer {
-  if (!Number.isInteger(length) || length < 4 || length > 8) refuse('emv_refused')
-  return computeChipMac(key, message, 2).subarray(0, length)
-}
+export const computeScriptMac = (key: Uint8Array, message: Uint8Array): Buffer =>
+  computeChipMac(key, message, 2)
 
 /**
- * Encodes a new PIN for Visa's PIN change: the PIN field combined with bytes 4 to 7 of the card key, and
- * with the current PIN where the command proves it (Visa Integrated Circuit Card Specification,
- * appendix B).
+ * Encodes a new PIN for Visa's PIN change: the PIN field combined with bytes 4 to 7 of the card
+ * key (Visa Integrated Circuit Card Specification, appendix B). The command does not prove the
+ * current PIN.
  *
  * @param cardKey the card key for cryptograms, 16 bytes.
- * @param currentPin null where the command does not prove it.
  * @returns 8 bytes, in clear.
  * @throws CryptoRefusal `emv_refused`, whatever is wrong.
  */
-export function encodeVisaPinChange(
-  cardKey: Uint8Array,
-  newPin: string,
-  currentPin: string | null,
-): Buffer {
+export function encodeVisaPinChange(cardKey: Uint8Array, newPin: string): Buffer {
   if (cardKey.length !== 16 || !isPinText(newPin)) refuse('emv_refused')
-  const field = writePinField(0, newPin, fill(newPin), isFill)
-  const ofCard = Buffer.concat([Buffer.alloc(4), cardKey.subarray(4, 8)])
-  const combined = xor(field, ofCard)
-  if (currentPin === null) return combined
-  if (!isPinText(currentPin)) refuse('emv_refused')
-  return xor(combined, Buffer.from(currentPin.padEnd(16, '0'), 'hex'))
+  return using(writePinField(0, newPin, fill(newPin), isFill), (field) =>
+    combineWithCard(field, cardKey),
+  )
 }
+
+/** Combines the last four bytes of a PIN field with bytes 4 to 7 of the card key. */
+const combineWithCard = (field: Uint8Array, cardKey: Uint8Array): Buffer =>
+  using(Buffer.concat([Buffer.alloc(4), cardKey.subarray(4, 8)]), (ofCard) => xor(field, ofCard))
 
 /**
  * Decodes the new PIN of a change that does not prove the current PIN, as Visa's chips do.
@@ -49,8 +47,7 @@ export function encodeVisaPinChange(
  */
 export function decodeVisaPinChange(cardKey: Uint8Array, block: Uint8Array): string {
   if (cardKey.length !== 16 || block.length !== 8) refuse('emv_refused')
-  const ofCard = Buffer.concat([Buffer.alloc(4), cardKey.subarray(4, 8)])
-  return readPinField(0, xor(block, ofCard), isFill)
+  return using(combineWithCard(block, cardKey), (field) => readPinField(0, field, isFill))
 }
 
 /**
@@ -91,11 +88,15 @@ export function encipherScriptData(
   if (key.length !== 16 || data.length === 0 || data.length > 255) refuse('emv_refused')
   if (encipherment === 'visa') {
     // The length comes first.
-    const message = Buffer.concat([Buffer.of(data.length), data])
-    return encipherTdesEcb(key, padMessage(message, message.length % 8 === 0 ? 1 : 2))
+    return using(Buffer.concat([Buffer.of(data.length), data]), (message) =>
+      using(padMessage(message, message.length % 8 === 0 ? 1 : 2), (padded) =>
+        encipherTdesEcb(key, padded),
+      ),
+    )
   }
-  const message = encipherment === 'emv' ? padMessage(data, 2) : data
-  return encipherTdesCbc(key, Buffer.alloc(8), message)
+  return using(encipherment === 'emv' ? padMessage(data, 2) : Buffer.from(data), (message) =>
+    encipherTdesCbc(key, Buffer.alloc(8), message),
+  )
 }
 
 /**

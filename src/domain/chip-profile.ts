@@ -13,9 +13,18 @@ export interface ChipProfile {
   readonly sessionKey: 'none' | 'common' | 'mChip'
   /** The answer to the chip: the method of EMV Book 2, 8.2, and its key. */
   readonly answer: { readonly method: 1 | 2; readonly key: 'card' | 'session' }
-  /** How the keys of scripts are derived. */
-  readonly messaging: 'visa' | 'common'
+  readonly messaging: ChipMessaging
   readonly applicationData: ApplicationDataLayout
+}
+
+/** How commands to a chip are protected (EMV Book 2, 9; the schemes' own chip specifications). */
+interface ChipMessaging {
+  /** How the keys of a command are derived. */
+  readonly sessionKey: 'visa' | 'common'
+  /** The form of a new PIN in clear: Visa's own, or ISO 9564-1 format 2. */
+  readonly pinForm: 'visa' | 'format2'
+  /** How the new PIN is filled up and enciphered. */
+  readonly encipherment: 'visa' | 'mastercard' | 'emv'
 }
 
 /** A bit as the specifications number it: its byte from 1, and 8 for the highest bit of a byte. */
@@ -104,6 +113,20 @@ const mChip = {
   commands: { processed: { byte: 3, half: 'high' }, failed: [5, 1] },
 } as const satisfies Omit<ApplicationDataLayout, 'template'>
 
+/** Visa, cryptogram versions 10 and 18. */
+const visaMessaging = {
+  sessionKey: 'visa',
+  pinForm: 'visa',
+  encipherment: 'visa',
+} as const satisfies ChipMessaging
+
+/** M/Chip pads no PIN, because a block of format 2 is a whole one. */
+const mChipMessaging = {
+  sessionKey: 'common',
+  pinForm: 'format2',
+  encipherment: 'mastercard',
+} as const satisfies ChipMessaging
+
 /**
  * The profiles by cryptogram version (Visa and Mastercard chip specifications; EMV Common Payment
  * Application).
@@ -115,7 +138,7 @@ export const chipProfiles = {
     cardKey: 'A',
     sessionKey: 'none',
     answer: { method: 1, key: 'card' },
-    messaging: 'visa',
+    messaging: visaMessaging,
     applicationData: { ...visaFormat1, template: '06010A03A00000' },
   },
   'visa-cvn18': {
@@ -124,7 +147,7 @@ export const chipProfiles = {
     cardKey: 'B',
     sessionKey: 'common',
     answer: { method: 2, key: 'session' },
-    messaging: 'visa',
+    messaging: visaMessaging,
     applicationData: { ...visaFormat1, template: '06011203A00000' },
   },
   'visa-cvn22': {
@@ -133,7 +156,7 @@ export const chipProfiles = {
     cardKey: 'B',
     sessionKey: 'common',
     answer: { method: 2, key: 'session' },
-    messaging: 'common',
+    messaging: { sessionKey: 'common', pinForm: 'format2', encipherment: 'visa' },
     applicationData: { ...commonCore, template: `1F2201A000000000${'00'.repeat(24)}` },
   },
   'mastercard-16': {
@@ -142,7 +165,7 @@ export const chipProfiles = {
     cardKey: 'A',
     sessionKey: 'mChip',
     answer: { method: 1, key: 'card' },
-    messaging: 'common',
+    messaging: mChipMessaging,
     applicationData: { ...mChip, template: `0110A00000000000${'00'.repeat(10)}` },
   },
   'mastercard-20': {
@@ -151,7 +174,7 @@ export const chipProfiles = {
     cardKey: 'A',
     sessionKey: 'common',
     answer: { method: 1, key: 'session' },
-    messaging: 'common',
+    messaging: mChipMessaging,
     applicationData: { ...mChip, template: `0114A00000000000${'00'.repeat(10)}` },
   },
   cpa: {
@@ -160,7 +183,7 @@ export const chipProfiles = {
     cardKey: 'B',
     sessionKey: 'common',
     answer: { method: 2, key: 'session' },
-    messaging: 'common',
+    messaging: { sessionKey: 'common', pinForm: 'format2', encipherment: 'emv' },
     applicationData: { ...commonCore, template: `0FA501A000000000${'00'.repeat(24)}` },
   },
 } as const satisfies Record<string, ChipProfile>

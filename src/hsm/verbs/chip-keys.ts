@@ -1,6 +1,7 @@
 import * as emvKeys from '../../crypto/emv-keys.ts'
+import { using } from '../../crypto/secrets.ts'
 import type { KeyReference } from '../contract/card.ts'
-import type { ChipCryptogram, ChipReference } from '../contract/chip.ts'
+import type { ChipCryptogram, ChipReference, ScriptKeys } from '../contract/chip.ts'
 import { type KeyRing, referencedKey } from '../keys/key-ring.ts'
 import { openPan } from './card-numbers.ts'
 
@@ -17,6 +18,21 @@ export interface ChipKeys {
     reference: KeyReference,
     cryptogram: ChipCryptogram,
   ): Promise<Buffer>
+  /** Derives the keys that protect a new PIN, and wipes them after their use. */
+  usePinKeys<Result>(
+    chip: ChipReference,
+    keys: ScriptKeys,
+    cryptogram: ChipCryptogram,
+    use: (keys: PinKeys) => Result,
+  ): Promise<Result>
+}
+
+/** The keys that protect a new PIN in a command. */
+interface PinKeys {
+  /** The card key for cryptograms, a part of which Visa combines with the PIN. */
+  readonly cardKey: Buffer
+  /** The key that enciphers the command. */
+  readonly sessionKey: Buffer
 }
 
 /** Derives the keys of chips from those of their issuer. */
@@ -27,14 +43,28 @@ export function chipKeys(ring: KeyRing): ChipKeys {
     const identity = { pan: pan.reveal(), panSequenceNumber: chip.panSequenceNumber }
     return emvKeys.deriveCardKey(chip.profile.cardKey, key, identity)
   }
+  const deriveMessagingKey: ChipKeys['deriveMessagingKey'] = async (
+    chip,
+    name,
+    reference,
+    { arqc, atc },
+  ) =>
+    using(await deriveCardKey(chip, name, reference), (cardKey) =>
+      chip.profile.messaging.sessionKey === 'visa'
+        ? emvKeys.deriveVisaMessagingKey(cardKey, atc)
+        : emvKeys.deriveSessionKey(cardKey, arqc),
+    )
   return {
     deriveCardKey,
-    async deriveMessagingKey(chip, name, reference, { arqc, atc }) {
-      return using(await deriveCardKey(chip, name, reference), (cardKey) =>
-        chip.profile.messaging === 'visa'
-          ? emvKeys.deriveVisaMessagingKey(cardKey, atc)
-          : emvKeys.deriveSessionKey(cardKey, arqc),
-      )
+    deriveMessagingKey,
+    async usePinKeys(chip, keys, cryptogram, use) {
+      const sessionKey = await deriveMessagingKey(chip, 'chip-smc', keys.smc, cryptogram)
+      try {
+        const cardKey = await deriveCardKey(chip, 'chip-ac', keys.ac)
+        return using(cardKey, () => use({ cardKey, sessionKey }))
+      } finally {
+        sessionKey.fill(0)
+      }
     },
   }
 }
@@ -51,13 +81,4 @@ export function deriveCryptogramKey(
       ? emvKeys.diversifyByAtc(atc)
       : emvKeys.diversifyMChip(atc, unpredictableNumber)
   return emvKeys.deriveSessionKey(cardKey, diversifier)
-}
-
-/** Uses a secret once, and wipes it. */
-export function using<Result>(secret: Buffer, use: (secret: Buffer) => Result): Result {
-  try {
-    return use(secret)
-  } finally {
-    secret.fill(0)
-  }
 }

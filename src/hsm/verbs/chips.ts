@@ -1,6 +1,7 @@
 import { computeArpc1, computeArpc2, computeCryptogram } from '../../crypto/emv-cryptogram.ts'
 import * as emvScripts from '../../crypto/emv-scripts.ts'
 import { areEqualBytes } from '../../crypto/refusal.ts'
+import { using } from '../../crypto/secrets.ts'
 import type {
   ChipAnswer,
   ChipCryptogram,
@@ -10,16 +11,15 @@ import type {
 } from '../contract/chip.ts'
 import type { KeyRing } from '../keys/key-ring.ts'
 import { openPan } from './card-numbers.ts'
-import { chipKeys, deriveCryptogramKey, using } from './chip-keys.ts'
+import { chipKeys, deriveCryptogramKey } from './chip-keys.ts'
 import { openPin } from './pins.ts'
 
 /** PIN CHANGE/UNBLOCK with P2 02: the new PIN, without a proof of the current one. */
 const pinChangeHeader = Buffer.from('84240002', 'hex')
-const macLength = 8
 
 /** Verifies and answers the cryptograms of chips, and makes the commands to them. */
 export function chipVerbs(ring: KeyRing): ChipHsm {
-  const { deriveCardKey, deriveMessagingKey } = chipKeys(ring)
+  const { deriveCardKey, deriveMessagingKey, usePinKeys } = chipKeys(ring)
 
   /** Completes a command: its length, its data and its MAC (EMV Book 2, 9.2). */
   async function sealCommand(
@@ -29,11 +29,11 @@ export function chipVerbs(ring: KeyRing): ChipHsm {
     header: Uint8Array,
     data: Uint8Array,
   ): Promise<Buffer> {
-    const begun = Buffer.concat([header, Buffer.of(data.length + macLength)])
+    const begun = Buffer.concat([header, Buffer.of(data.length + emvScripts.scriptMacLength)])
     const message = Buffer.concat([begun, cryptogram.atc, cryptogram.arqc, data])
     const mac = using(
       await deriveMessagingKey(chip, 'chip-smi', keys.smi, cryptogram),
-      (sessionKey) => emvScripts.computeScriptMac(sessionKey, message, macLength),
+      (sessionKey) => emvScripts.computeScriptMac(sessionKey, message),
     )
     return Buffer.concat([begun, data, mac])
   }
@@ -56,19 +56,15 @@ export function chipVerbs(ring: KeyRing): ChipHsm {
     makeCommand: sealCommand,
     async makePinChange(chip, keys, cryptogram, newPin) {
       if (newPin.pinBlock === null) throw new Error('A PVV does not reveal its PIN.')
-      const { messaging } = chip.profile
+      const { encipherment, pinForm } = chip.profile.messaging
       const pan = await openPan(ring, chip.card)
       const pin = await openPin(ring, pan, newPin.pinBlock, newPin.pinKey)
-      const block =
-        messaging === 'visa'
-          ? using(await deriveCardKey(chip, 'chip-ac', keys.ac), (cardKey) =>
-              emvScripts.encodeVisaPinChange(cardKey, pin, null),
-            )
-          : emvScripts.encodePinBlockFormat2(pin)
-      const sessionKey = await deriveMessagingKey(chip, 'chip-smc', keys.smc, cryptogram)
-      const enciphered = using(sessionKey, (used) =>
-        using(block, (clear) =>
-          emvScripts.encipherScriptData(used, clear, messaging === 'visa' ? 'visa' : 'mastercard'),
+      const enciphered = await usePinKeys(chip, keys, cryptogram, ({ cardKey, sessionKey }) =>
+        using(
+          pinForm === 'visa'
+            ? emvScripts.encodeVisaPinChange(cardKey, pin)
+            : emvScripts.encodePinBlockFormat2(pin),
+          (block) => emvScripts.encipherScriptData(sessionKey, block, encipherment),
         ),
       )
       return sealCommand(chip, keys, cryptogram, pinChangeHeader, enciphered)

@@ -1,20 +1,21 @@
 import { computeCryptogram } from '../../crypto/emv-cryptogram.ts'
 import * as emvScripts from '../../crypto/emv-scripts.ts'
 import { areEqualBytes, CryptoRefusal } from '../../crypto/refusal.ts'
+import { using } from '../../crypto/secrets.ts'
 import type { StoredPin } from '../contract/card.ts'
 import type { ChipCryptogram, ChipReference, ScriptKeys, VirtualChipHsm } from '../contract/chip.ts'
 import type { KeyRing } from '../keys/key-ring.ts'
 import { openPan } from './card-numbers.ts'
-import { chipKeys, deriveCryptogramKey, using } from './chip-keys.ts'
+import { chipKeys, deriveCryptogramKey } from './chip-keys.ts'
 import { encipherStoredPin } from './pins.ts'
 
 /** CLA, INS, P1, P2 and the length of what follows. */
 const headLength = 5
-const macLength = 8
+const macLength = emvScripts.scriptMacLength
 
 /** Does what a chip does: makes cryptograms, and opens commands. */
 export function virtualChipVerbs(ring: KeyRing): VirtualChipHsm {
-  const { deriveCardKey, deriveMessagingKey } = chipKeys(ring)
+  const { deriveCardKey, deriveMessagingKey, usePinKeys } = chipKeys(ring)
 
   async function openPinChange(
     chip: ChipReference,
@@ -22,20 +23,14 @@ export function virtualChipVerbs(ring: KeyRing): VirtualChipHsm {
     cryptogram: ChipCryptogram,
     enciphered: Uint8Array,
   ): Promise<StoredPin | null> {
-    const isVisa = chip.profile.messaging === 'visa'
-    const cardKey = await deriveCardKey(chip, 'chip-ac', keys.ac)
-    const sessionKey = await deriveMessagingKey(chip, 'chip-smc', keys.smc, cryptogram)
-    const pin = using(cardKey, () =>
-      using(sessionKey, () =>
-        orNull(() => {
-          const encipherment = isVisa ? 'visa' : 'mastercard'
-          const clear = emvScripts.decipherScriptData(sessionKey, enciphered, encipherment)
-          return using(clear, (block) =>
-            isVisa
-              ? emvScripts.decodeVisaPinChange(cardKey, block)
-              : emvScripts.decodePinBlockFormat2(block),
-          )
-        }),
+    const { encipherment, pinForm } = chip.profile.messaging
+    const pin = await usePinKeys(chip, keys, cryptogram, ({ cardKey, sessionKey }) =>
+      orNull(() =>
+        using(emvScripts.decipherScriptData(sessionKey, enciphered, encipherment), (block) =>
+          pinForm === 'visa'
+            ? emvScripts.decodeVisaPinChange(cardKey, block)
+            : emvScripts.decodePinBlockFormat2(block),
+        ),
       ),
     )
     return pin === null ? null : encipherStoredPin(ring, await openPan(ring, chip.card), pin)
@@ -58,7 +53,7 @@ export function virtualChipVerbs(ring: KeyRing): VirtualChipHsm {
       const message = Buffer.concat([head, cryptogram.atc, cryptogram.arqc, data])
       const due = using(
         await deriveMessagingKey(chip, 'chip-smi', keys.smi, cryptogram),
-        (sessionKey) => emvScripts.computeScriptMac(sessionKey, message, macLength),
+        (sessionKey) => emvScripts.computeScriptMac(sessionKey, message),
       )
       if (!areEqualBytes(due, command.subarray(-macLength))) return null
       // PIN CHANGE/UNBLOCK without data unblocks the PIN that the chip has.

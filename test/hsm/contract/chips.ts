@@ -7,8 +7,13 @@ import {
   computeCryptogram,
 } from '../../../src/crypto/emv-cryptogram.ts'
 import * as emvKeys from '../../../src/crypto/emv-keys.ts'
-import { computeScriptMac } from '../../../src/crypto/emv-scripts.ts'
-import { decipherTdesCbc, decipherTdesEcb, encipherTdesEcb } from '../../../src/crypto/tdes.ts'
+import {
+  computeScriptMac,
+  decipherScriptData,
+  decodePinBlockFormat2,
+  decodeVisaPinChange,
+} from '../../../src/crypto/emv-scripts.ts'
+import { encipherTdesEcb } from '../../../src/crypto/tdes.ts'
 import { type ChipProfile, chipProfiles } from '../../../src/domain/chip-profile.ts'
 import { Pan } from '../../../src/domain/pan.ts'
 import { Pin } from '../../../src/domain/pin.ts'
@@ -53,7 +58,7 @@ async function makeCryptogram(
 }
 
 const messagingKey = (profile: ChipProfile, cardKey: Buffer, { arqc, atc }: ChipCryptogram) =>
-  profile.messaging === 'visa'
+  profile.messaging.sessionKey === 'visa'
     ? emvKeys.deriveVisaMessagingKey(cardKey, atc)
     : emvKeys.deriveSessionKey(cardKey, arqc)
 
@@ -189,11 +194,7 @@ function assertCommand(command: Buffer, smi: Buffer, { arqc, atc }: ChipCryptogr
 }
 
 function readPin(profile: ChipProfile, smc: Buffer, acKey: Buffer, data: Buffer): string {
-  if (profile.messaging !== 'visa') {
-    const block = decipherTdesCbc(smc, Buffer.alloc(8), data)
-    return block.toString('hex').slice(2, 2 + Number(block.toString('hex')[1]))
-  }
-  const block = decipherTdesEcb(smc, data).subarray(1, 9)
-  for (let at = 4; at < 8; at += 1) block[at] = (block[at] ?? 0) ^ (acKey[at] ?? 0)
-  return block.toString('hex').slice(2, 2 + Number(block.toString('hex')[1]))
+  const { encipherment, pinForm } = profile.messaging
+  const block = decipherScriptData(smc, data, encipherment)
+  return pinForm === 'visa' ? decodeVisaPinChange(acKey, block) : decodePinBlockFormat2(block)
 }

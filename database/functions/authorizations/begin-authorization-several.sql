@@ -245,18 +245,20 @@ begin
       set highest_atc = greatest(chip.highest_atc, presented.atc),
         seen_atcs = add_seen_atc(chip.highest_atc, chip.seen_atcs, presented.atc),
         key_version = presented.key_version,
-        remaining_offline_tries = coalesce(
-          presented.remaining_tries, chip.remaining_offline_tries
-        ),
+        remaining_offline_tries = case
+          when presented.has_tries then presented.remaining_tries
+          else chip.remaining_offline_tries
+        end,
         offline_tries_at = case
-          when presented.remaining_tries is null then chip.offline_tries_at
-          else presented.now
+          when not presented.has_tries then chip.offline_tries_at
+          when presented.remaining_tries is not null then presented.now
         end
       from (
         select claimed.public_token, claimed.chip::jsonb ->> 'panSequenceNumber' as number,
           (claimed.chip::jsonb ->> 'atc')::integer as atc,
           (claimed.chip::jsonb ->> 'keyVersion')::integer as key_version,
           (claimed.chip::jsonb ->> 'remainingOfflineTries')::integer as remaining_tries,
+          claimed.chip::jsonb ? 'remainingOfflineTries' as has_tries,
           clock_timestamp() as now
         from claimed
         where claimed.is_claimed and claimed.chip is not null

@@ -2,6 +2,9 @@
 -- (p_sent), those that the chip has carried out or refused (p_done, p_failed), and the tries that
 -- remain for the PIN in the chip, null if the message does not say it.
 --
+-- A change of the PIN and an unblock restore the tries in the chip, so a report that none remain is
+-- out of date once one of them is done.
+--
 -- A command that has ended stays as it is, so the call may be repeated. A command may be done or
 -- failed before it counts as sent, because the process that sent it may have been lost. Only the
 -- first sending is an event. Lock order: card, command.
@@ -25,6 +28,7 @@ declare
   v_command chip_command;
   v_state text;
   v_has_news boolean := false;
+  v_restores_tries boolean := false;
   v_now timestamptz := clock_timestamp();
 begin
   v_card := lock_card(p_public_token);
@@ -41,6 +45,8 @@ begin
     end;
     continue when v_state is null;
     v_has_news := true;
+    v_restores_tries := v_restores_tries
+      or v_state = 'done' and v_command.command in ('change_pin', 'unblock_pin');
     if v_state = 'sent' then
       update chip_command
       set state = 'sent',
@@ -77,6 +83,13 @@ begin
       offline_tries_at = v_now
     where public_token = p_public_token and pan_sequence_number = p_pan_sequence_number;
     v_has_news := v_has_news or found;
+  end if;
+  if v_restores_tries then
+    update chip
+    set remaining_offline_tries = null,
+      offline_tries_at = null
+    where public_token = p_public_token and pan_sequence_number = p_pan_sequence_number
+      and remaining_offline_tries = 0;
   end if;
   return v_has_news;
 end

@@ -2,6 +2,10 @@
 -- version of its keys, and what it reported of its PIN tries. A cryptogram is used in the commit
 -- that records its authorization, so that of racing copies one is answered.
 --
+-- remainingOfflineTries is null if the PIN in the chip is not blocked and the chip reports no
+-- number: what was known before, such as a block, is then out of date. It is absent if the message
+-- says nothing of the PIN.
+--
 -- Distributed by p_public_token, beside card.
 create or replace function use_chip(p_public_token text, p_chip jsonb) returns void
 language plpgsql
@@ -9,6 +13,7 @@ as $function$
 declare
   v_atc integer := (p_chip ->> 'atc')::integer;
   v_tries integer := (p_chip ->> 'remainingOfflineTries')::integer;
+  v_has_tries boolean := p_chip ? 'remainingOfflineTries';
   -- Citus rejects clock functions in an update.
   v_now timestamptz := clock_timestamp();
 begin
@@ -16,8 +21,14 @@ begin
   set highest_atc = greatest(chip.highest_atc, v_atc),
     seen_atcs = add_seen_atc(chip.highest_atc, chip.seen_atcs, v_atc),
     key_version = (p_chip ->> 'keyVersion')::integer,
-    remaining_offline_tries = coalesce(v_tries, chip.remaining_offline_tries),
-    offline_tries_at = case when v_tries is null then chip.offline_tries_at else v_now end
+    remaining_offline_tries = case
+      when v_has_tries then v_tries
+      else chip.remaining_offline_tries
+    end,
+    offline_tries_at = case
+      when not v_has_tries then chip.offline_tries_at
+      when v_tries is not null then v_now
+    end
   where chip.public_token = p_public_token
     and chip.pan_sequence_number = p_chip ->> 'panSequenceNumber';
 end

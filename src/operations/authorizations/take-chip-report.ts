@@ -17,6 +17,6 @@ export async function takeChipReport(
   const transaction = { money: null, merchant: null }
   const presented = await readChip(context, { ...message, transaction }, card)
   if (!presented?.reported || !presented.use) return
-  const { remainingOfflineTries } = presented.use
+  const { remainingOfflineTries = null } = presented.use
   await recordChipNews(context, { ...presented.reported, remainingOfflineTries }, [])
 }

@@ -152,7 +152,6 @@ async function checkDynamic(
       atc,
       keyVersion: findKeyVersion(found),
       atcWindow,
-      remainingOfflineTries: null,
     },
   }
 }

@@ -11,8 +11,11 @@ export interface ChipUse {
   readonly keyVersion: number
   /** How far below the highest counter an unseen one is accepted. */
   readonly atcWindow: number
-  /** Null where the chip does not report them. */
-  readonly remainingOfflineTries: number | null
+  /**
+   * Null if the PIN in the chip is not blocked and the chip reports no number. Absent if the
+   * message says nothing of the PIN.
+   */
+  readonly remainingOfflineTries?: number | null
 }
 
 /** A check of a chip, a stripe or a 3-D Secure value, as the record of the authorization has it. */

@@ -1,7 +1,7 @@
 -- The tries of a card, in the form of the reads in cards.sql. For the PIN of a card with a chip, also
 -- the known state of the PIN in its chip: the newest command that changes or unblocks it, and the
 -- last report of its tries. A command that waits comes before one that has ended, so that nothing
--- that is due is hidden.
+-- that is due is hidden. The chip of a replacement has a higher sequence number.
 
 -- name: find_tries
 select try_counter.try_limit as "limit", try_counter.spent as "spent",
@@ -45,8 +45,7 @@ left join lateral (
   select remaining_offline_tries, offline_tries_at
   from chip
   where product.has_chip and public_token = any(array[:publicToken])
-    and offline_tries_at is not null
-  order by offline_tries_at desc
+  order by public_token desc, pan_sequence_number desc
   limit 1
 ) as chip on true
 where card.client_id = :clientId;
@@ -97,8 +96,7 @@ cross join lateral (
     select remaining_offline_tries, offline_tries_at
     from chip
     where product.has_chip and public_token = any(array[asked.public_token])
-      and offline_tries_at is not null
-    order by offline_tries_at desc
+    order by public_token desc, pan_sequence_number desc
     limit 1
   ) as chip on true
   where card.client_id = asked.client_id

@@ -332,6 +332,29 @@ test('a PIN that is blocked in the chip declines, unless the PIN is checked onli
   assert.deepEqual(row, { remaining_offline_tries: 0 })
 })
 
+test('the PIN in a chip no longer counts as blocked once the chip does not say so', async () => {
+  // Several at once share statements.
+  const cards = await Promise.all([1, 2, 3].map(() => issueChipCard(service)))
+  const chips = await Promise.all(cards.map((each) => playChip(service, each)))
+  const buyWithAll = (atc: number, isPinBlocked: boolean, withPin: boolean) =>
+    Promise.all(
+      cards.map(async (each, at) => {
+        const report = { isOfflinePinPerformed: true, isOfflinePinBlocked: isPinBlocked }
+        const { publicToken } = each
+        const members = withPin ? pinTry(service, each) : {}
+        const presented = await chips[at]?.present({ atc, report })
+        await ask(service, { publicToken, ...chipMoney, ...members, chip: presented })
+        const path = `/card-pin/${publicToken}/pin/status`
+        return (await service.call('GET', path)).json.remainingOfflineTries
+      }),
+    )
+  for (const [at, withPin] of [true, false].entries()) {
+    assert.deepEqual(await buyWithAll(2 * at + 1, true, withPin), [0, 0, 0])
+    const none = [undefined, undefined, undefined]
+    assert.deepEqual(await buyWithAll(2 * at + 2, false, withPin), none, 'Visa reports no number')
+  }
+})
+
 test('wrong cryptograms are counted by how the card was presented', async () => {
   const count = async () => {
     const { text } = await service.call('GET', '//metrics', { listener: 'private', token: null })

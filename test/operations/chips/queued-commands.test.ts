@@ -87,6 +87,21 @@ test('a new PIN and an unblock wait for the chip, and the status of the PIN foll
   assert.equal((await readStatus(publicToken)).chipUpdate, 'failed')
 })
 
+test('a report that the PIN in the chip is blocked ends with the command that unblocks it', async () => {
+  const { publicToken } = await chippedCard(service)
+  const insertChip = `insert into chip (
+      public_token, pan_sequence_number, highest_atc, seen_atcs, key_version,
+      remaining_offline_tries, offline_tries_at
+    ) values ($1, '00', 1, 1, 1, 0, now())`
+  await sql(service.database, insertChip, [publicToken])
+  await unblock(publicToken)
+  const sent = await listCommandNumbers(service, publicToken)
+  await record(publicToken, { sent })
+  assert.equal((await readStatus(publicToken)).remainingOfflineTries, 0)
+  await record(publicToken, { atc: 2, done: sent })
+  assert.equal((await readStatus(publicToken)).remainingOfflineTries, undefined)
+})
+
 test('reads of several PINs and CVVs in one turn tell each what it is told alone', async () => {
   const { database, sandbox } = service
   assert.ok(sandbox)
@@ -108,8 +123,7 @@ test('reads of several PINs and CVVs in one turn tell each what it is told alone
        public_token, pan_sequence_number, highest_atc, seen_atcs, key_version,
        remaining_offline_tries, offline_tries_at
      )
-     values ($1, '00', 1, 1, 1, 0, '2026-01-01'), ($1, '01', 1, 1, 1, 2, '2026-01-02'),
-       ($1, '02', 1, 1, 1, null, null)`,
+     values ($1, '00', 1, 1, 1, 0, '2026-01-03'), ($1, '01', 1, 1, 1, 2, '2026-01-02')`,
     [publicToken],
   )
   const asked = [changed, quiet, virtual].flatMap((card) =>

@@ -1,3 +1,34 @@
 /** How the card was presented. */
 export const entryModes = ['chip', 'contactless', 'magstripe', 'atm', 'ecommerce', 'moto'] as const
 export type EntryMode = (typeof entryModes)[number]
+
+/**
+ * What a terminal read of a card, wherever the terminal is: `stripe` by swiping,
+ * `contactless_stripe` a track that the chip makes anew for each transaction.
+ */
+export type CardRead = 'chip' | 'contactless' | 'stripe' | 'contactless_stripe' | 'none'
+
+/** Card reads of a chip, which makes chip data. */
+export const isChipRead = (cardRead: CardRead): boolean =>
+  cardRead === 'chip' || cardRead === 'contactless'
+
+/** What a request in JSON has of the card. */
+interface GivenCard {
+  readonly hasChipData: boolean
+  readonly hasTrack: boolean
+}
+
+/** Selects what was read of a card by the entry mode and the data of a request in JSON. */
+export function selectCardRead(entryMode: EntryMode, given: GivenCard): CardRead {
+  const hasOnlyTrack = given.hasTrack && !given.hasChipData
+  const byMode = {
+    chip: 'chip',
+    contactless: hasOnlyTrack ? 'contactless_stripe' : 'contactless',
+    magstripe: 'stripe',
+    // A cash machine reads the chip of a card that has one, unless it says otherwise.
+    atm: hasOnlyTrack ? 'stripe' : 'chip',
+    ecommerce: 'none',
+    moto: 'none',
+  } as const satisfies Record<EntryMode, CardRead>
+  return byMode[entryMode]
+}

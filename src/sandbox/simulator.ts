@@ -1,5 +1,6 @@
 import type { Requester } from '../domain/client.ts'
 import type { Cvv2 } from '../domain/cvv2.ts'
+import { selectCardRead } from '../domain/entry-mode.ts'
 import { isPublicToken } from '../domain/identifiers.ts'
 import { toMoney } from '../domain/money.ts'
 import type { Pin } from '../domain/pin.ts'
@@ -94,12 +95,14 @@ async function sendRequest(
   const isTheirs = clientId === null || card?.clientId === clientId
   if (!card || !isTheirs) throw new Problem('card_not_found')
   const pinBlock = pin === undefined ? null : await makePinBlock(context, card, pin)
+  const mode = entryMode ?? (pin === undefined && made === null ? 'ecommerce' : 'chip')
   const asked = {
     networkId,
     requestId,
     onWaiting,
     card: { publicToken },
-    entryMode: entryMode ?? (pin === undefined && made === null ? 'ecommerce' : 'chip'),
+    entryMode: mode,
+    cardRead: selectCardRead(mode, { hasChipData: made !== null, hasTrack: false }),
     reference: 'SIMULATOR',
     transaction: toTransaction(members),
     ...(expiryDate !== undefined && { expiryDate }),

@@ -1,5 +1,5 @@
 import Type, { type Static } from 'typebox'
-import type { EntryMode } from '../../domain/entry-mode.ts'
+import { type EntryMode, selectCardRead } from '../../domain/entry-mode.ts'
 import { parseCavv, parseTrack2 } from '../../domain/stripe.ts'
 import { type BodyRule, onlyWith } from './request.ts'
 import { closed, stringPatterns } from './validation.ts'
@@ -28,7 +28,8 @@ export const cardDataMembers = {
       pattern: stringPatterns.track2,
       description:
         'Track 2 of the stripe, or the equivalent data of the chip, without sentinels. With ' +
-        '`entryMode` `contactless` and without `chip`: the track of a contactless stripe.',
+        '`entryMode` `contactless` and without `chip`: the track of a contactless stripe. With ' +
+        '`atm` and without `chip`: of a stripe.',
       ...secret,
     }),
   ),
@@ -67,13 +68,15 @@ export function parseCardData({
   track2: text,
 }: GivenCardData) {
   const track2 = text === undefined ? null : parseTrack2(text)
+  const given = { hasChipData: chip !== undefined, hasTrack: track2 !== null }
+  const cardRead = selectCardRead(entryMode, given)
   return {
+    cardRead,
     ...(chip && { chip: { data: Buffer.from(chip.data, 'hex') } }),
     ...(track2 && {
       stripe: {
         track2,
-        isContactless: entryMode === 'contactless' && !chip,
-        isFallback: entryMode === 'magstripe' && fallback,
+        isFallback: cardRead === 'stripe' && fallback,
       },
     }),
     ...(cavv !== undefined && { cavv: parseCavv(cavv) }),

@@ -1,9 +1,9 @@
 import { isCountryNumber } from '../../domain/countries.ts'
-import { type Cavv, parseCavv, parseTrack2 } from '../../domain/stripe.ts'
+import { type CardRead, type EntryMode, selectCardRead } from '../../domain/entry-mode.ts'
+import { type Cavv, parseCavv, parseTrack2, type Track2 } from '../../domain/stripe.ts'
 import type {
   Authorization,
   AuthorizationRequest,
-  EntryMode,
 } from '../../operations/authorizations/authorization.ts'
 import type { IsoMessage } from './codec/layout.ts'
 import { findOptionalPart } from './codec/parts.ts'
@@ -70,24 +70,49 @@ export function composeChipField(
   return { [chip.field]: isInDataset ? `${chip.dataset}${length}${data}` : data }
 }
 
-/** Returns track 2 and how it was read; null if the message has none that can be read. */
-export function parseStripe(
+/** What a message has of the card, and where its terminal is. */
+interface SentCard {
+  readonly entryMode: EntryMode
+  readonly hasChipData: boolean
+  readonly track2: Track2 | null
+}
+
+/** Selects what was read of the card, by the entry mode alone where it says that. */
+export function parseCardRead(
   { entryMode: place, stripe }: Profile,
   fields: Fields,
-  entryMode: EntryMode,
-): NonNullable<AuthorizationRequest['stripe']> | null {
-  const track2 = parseTrack2(fields[stripe.field] ?? '')
-  if (!track2) return null
-  const mode = (fields[place.field] ?? '').slice(place.at, place.at + place.length)
-  const { chipTerminal } = stripe
+  { entryMode, hasChipData, track2 }: SentCard,
+): CardRead {
+  const mode = cutEntryMode(place, fields)
+  if (stripe.contactless.includes(mode)) return 'contactless_stripe'
+  const named = place.values[mode]
+  const read = named ? selectCardRead(named, { hasChipData: false, hasTrack: false }) : 'none'
+  if (read !== 'none' || entryMode !== 'atm') return read
+  return selectCardRead(entryMode, { hasChipData, hasTrack: track2 !== null })
+}
+
+/** Returns the code of the entry mode. */
+export const cutEntryMode = (
+  { at, field, length }: Pick<Profile['entryMode'], 'at' | 'field' | 'length'>,
+  fields: Fields,
+): string => (fields[field] ?? '').slice(at, at + length)
+
+/** Returns track 2; null if the message has none that can be read. */
+export const parseTrackField = ({ stripe }: Profile, fields: Fields): Track2 | null =>
+  parseTrack2(fields[stripe.field] ?? '')
+
+/** Whether the stripe was read where the chip could have been. */
+export function isFallback(
+  { entryMode: place, stripe: { chipTerminal, fallback } }: Profile,
+  fields: Fields,
+  cardRead: CardRead,
+): boolean {
   const capability = chipTerminal && (fields[chipTerminal.field] ?? '').slice(chipTerminal.at)
   const isChipTerminal = chipTerminal?.values.some((value) => capability?.startsWith(value))
-  return {
-    track2,
-    isContactless: stripe.contactless.includes(mode),
-    isFallback:
-      entryMode === 'magstripe' && (stripe.fallback.includes(mode) || isChipTerminal === true),
-  }
+  return (
+    cardRead === 'stripe' &&
+    (fallback.includes(cutEntryMode(place, fields)) || isChipTerminal === true)
+  )
 }
 
 /** Returns the value of a 3-D Secure authentication; null if the message has none. */

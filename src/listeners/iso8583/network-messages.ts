@@ -7,7 +7,14 @@ import type { EntryMode } from '../../operations/authorizations/authorization.ts
 import type { NetworkRequest } from '../../operations/links/authorization-requests.ts'
 import type { NetworkAdvice, NetworkReversal } from '../../operations/links/reversals.ts'
 import type { TransactionNumbers } from '../../operations/links/transactions.ts'
-import { parseCavvField, parseChipField, parseStripe } from './card-data.ts'
+import {
+  cutEntryMode,
+  isFallback,
+  parseCardRead,
+  parseCavvField,
+  parseChipField,
+  parseTrackField,
+} from './card-data.ts'
 import type { FieldLayout, IsoMessage } from './codec/layout.ts'
 import { readOptionalParts, readParts } from './codec/parts.ts'
 import type { Version } from './codec/versions.ts'
@@ -76,7 +83,9 @@ export function parseRequest(
   const cardholderAddress = parseAddress(profile, fields)
   const entryMode = parseEntryMode(profile, fields)
   const chip = parseChipField(profile, fields)
-  const stripe = parseStripe(profile, fields, entryMode)
+  const track2 = parseTrackField(profile, fields)
+  const sentCard = { entryMode, hasChipData: chip !== null, track2 }
+  const cardRead = parseCardRead(profile, fields, sentCard)
   const cavv = parseCavvField(profile, fields)
   return {
     networkId,
@@ -85,6 +94,7 @@ export function parseRequest(
     // An invalid month counts as given, and no card has it.
     ...(yymm !== undefined && { expiryDate: `20${yymm.slice(0, 2)}-${yymm.slice(2)}` }),
     entryMode,
+    cardRead,
     reference: parseReference(fields, pan),
     transaction,
     raise: selectRaise(profile, fields),
@@ -92,7 +102,9 @@ export function parseRequest(
     ...(pinBlock && { pinBlock }),
     ...(cvv2 && { cvv2 }),
     ...(chip && { chip }),
-    ...(stripe && { stripe }),
+    ...(track2 && {
+      stripe: { track2, isFallback: isFallback(profile, fields, cardRead) },
+    }),
     ...(cavv && { cavv }),
     ...(cardholderAddress && { cardholderAddress }),
     key: composeKey(message),
@@ -220,14 +232,14 @@ const findSentDigits = (fields: Fields): string =>
 const parseSentPan = (fields: Fields): Pan | null => parsePan(findSentDigits(fields))
 
 function parseEntryMode({ entryMode }: Profile, fields: Fields): EntryMode {
-  const { at, atm, ecommerce, field, length, otherwise, values } = entryMode
+  const { atm, ecommerce, otherwise, values } = entryMode
   const isAtm =
     atm.merchantTypes.includes(fields[atm.merchantField] ?? '') &&
     atm.processingCodes.includes((fields['3'] ?? '').slice(0, 2))
   if (isAtm) return 'atm'
   const named = ecommerce && (fields[ecommerce.field] ?? '').slice(ecommerce.at ?? 0)
   if (named && ecommerce.values.some((value) => named.startsWith(value))) return 'ecommerce'
-  return values[(fields[field] ?? '').slice(at, at + length)] ?? otherwise
+  return values[cutEntryMode(entryMode, fields)] ?? otherwise
 }
 
 /** Returns the PIN block with the key and format that the control information names. */

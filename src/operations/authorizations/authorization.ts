@@ -3,7 +3,7 @@ import Type, { type Static } from 'typebox'
 import { addressResults, type GivenAddress } from '../../domain/address-check.ts'
 import type { Cvv2 } from '../../domain/cvv2.ts'
 import type { AskError, Decider } from '../../domain/decision.ts'
-import { type EntryMode, entryModes } from '../../domain/entry-mode.ts'
+import { type CardRead, type EntryMode, entryModes } from '../../domain/entry-mode.ts'
 import type { PublicToken } from '../../domain/identifiers.ts'
 import type { Pan } from '../../domain/pan.ts'
 import { responseCodes } from '../../domain/response-code.ts'
@@ -178,6 +178,8 @@ export interface AuthorizationRequest {
   /** `YYYY-MM`. */
   readonly expiryDate?: string
   readonly entryMode: EntryMode
+  /** How the card was read, which does not depend on the place: an ATM reads chips, too. */
+  readonly cardRead: CardRead
   readonly reference: string
   readonly transaction: Transaction
   /** The payment that the request raises; absent where it is no increment. */
@@ -220,8 +222,6 @@ interface SentChip {
 /** Track 2 of a request, from the stripe or from the chip. */
 interface PresentedStripe {
   readonly track2: Track2
-  /** The track of a contactless stripe, which changes with each use. */
-  readonly isContactless: boolean
   /** The stripe was read at a terminal that can read chips. */
   readonly isFallback: boolean
 }

@@ -1,3 +1,4 @@
+import { isChipRead } from '../../domain/entry-mode.ts'
 import type { DeclineCode } from '../../domain/response-code.ts'
 import type { AuthorizedCard, NamedCard } from '../../storage/authorizations/begin.ts'
 import { checkStripe, joinStripe } from '../chips/check-stripe.ts'
@@ -26,8 +27,8 @@ export async function readRequestChip(
 }
 
 /** The chip was read, and its data are missing. */
-export const lacksChipData = ({ chip, entryMode, stripe }: AuthorizationRequest): boolean =>
-  !chip && (entryMode === 'chip' || (entryMode === 'contactless' && !stripe))
+export const lacksChipData = ({ cardRead, chip }: AuthorizationRequest): boolean =>
+  !chip && isChipRead(cardRead)
 
 /** Adds the chip, with the use that is still to be recorded. */
 export function presentChip(

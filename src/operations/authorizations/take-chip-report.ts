@@ -13,7 +13,7 @@ export async function takeChipReport(
   chip: { readonly data: Uint8Array },
   card: NamedCard,
 ): Promise<void> {
-  const message = { chip, entryMode: 'chip', hasPinBlock: false, isAdvice: true } as const
+  const message = { chip, cardRead: 'chip', hasPinBlock: false, isAdvice: true } as const
   const transaction = { money: null, merchant: null }
   const presented = await readChip(context, { ...message, transaction }, card)
   if (!presented?.reported || !presented.use) return

@@ -1,6 +1,6 @@
 import type { ChipFinding } from '../../domain/chip-findings.ts'
 import { chipProfiles } from '../../domain/chip-profile.ts'
-import type { EntryMode } from '../../domain/entry-mode.ts'
+import { type CardRead, isChipRead } from '../../domain/entry-mode.ts'
 import { Secret } from '../../domain/secret.ts'
 import type { Cavv, Track2 } from '../../domain/stripe.ts'
 import {
@@ -32,11 +32,9 @@ interface StripeReader {
 
 /** A request with a stripe or a 3-D Secure value. */
 interface StripeMessage {
-  readonly entryMode: EntryMode
-  readonly chip?: object
+  readonly cardRead: CardRead
   readonly stripe?: {
     readonly track2: Track2
-    readonly isContactless: boolean
     readonly isFallback: boolean
   }
   readonly cavv?: Cavv
@@ -107,7 +105,7 @@ async function checkTrack(
   const { stripe } = request
   if (!stripe || found.cardType !== 'Physical') return { check: null, use: null }
   const { dynamic } = stripeProfiles[found.chip.profile]
-  if (stripe.isContactless && dynamic) {
+  if (request.cardRead === 'contactless_stripe' && dynamic) {
     return checkDynamic(context, found, stripe.track2, readDynamicValue(dynamic, stripe.track2))
   }
   const value = readCardValue(stripeProfiles[found.chip.profile], stripe.track2)
@@ -117,7 +115,7 @@ async function checkTrack(
     context.hsm.verifyCvv(found, found.cvk, {
       pan,
       expiry,
-      serviceCode: isFromChip(request) ? chipServiceCode : serviceCode,
+      serviceCode: isChipRead(request.cardRead) ? chipServiceCode : serviceCode,
       value: new Secret(value),
     }),
   )
@@ -126,11 +124,6 @@ async function checkTrack(
 
 /** The service code of an iCVV, the value in the track 2 of a chip. */
 const chipServiceCode = '999'
-
-const isFromChip = ({ chip, entryMode, stripe }: StripeMessage): boolean =>
-  chip !== undefined ||
-  entryMode === 'chip' ||
-  (entryMode === 'contactless' && !stripe?.isContactless)
 
 /** Verifies the value of a contactless stripe, which is right once. */
 async function checkDynamic(

@@ -4,7 +4,7 @@ import type { ChipFinding } from '../../domain/chip-findings.ts'
 import { type ChipTags, chipProfiles, composeCryptogramData } from '../../domain/chip-profile.ts'
 import { findCountryNumber } from '../../domain/countries.ts'
 import { findCurrency } from '../../domain/currencies.ts'
-import type { EntryMode } from '../../domain/entry-mode.ts'
+import { type CardRead, isChipRead } from '../../domain/entry-mode.ts'
 import { findChipKeyVersion } from '../../domain/product-chip.ts'
 import { isApprovalCode } from '../../domain/response-code.ts'
 import type { Transaction } from '../../domain/transaction.ts'
@@ -31,7 +31,7 @@ export interface ChipMessage {
     readonly acquirerCountry?: string
     readonly localDate?: string
   }
-  readonly entryMode: EntryMode
+  readonly cardRead: CardRead
   readonly transaction: Pick<Transaction, 'money' | 'merchant'>
   readonly hasPinBlock: boolean
   /** Whether it reports a transaction that ended without the issuer. */
@@ -84,12 +84,9 @@ const toHex = (bytes: Uint8Array | undefined): string => Buffer.from(bytes ?? []
 const readNumber = (bytes: Uint8Array | undefined): number =>
   bytes?.length === 2 ? Buffer.from(bytes).readUInt16BE() : 0
 
-/** The entry modes of a message with chip data. */
-const chipEntries: readonly EntryMode[] = ['chip', 'contactless', 'atm']
-
 /** Returns null unless the data are those of a chip of the product's profile. */
 function parseMessage(
-  { entryMode, isAdvice }: ChipMessage,
+  { cardRead, isAdvice }: ChipMessage,
   { chip: product, encryptedPan, publicToken }: FoundChip,
   tags: ChipTags,
   panSequenceNumber: string,
@@ -101,7 +98,7 @@ function parseMessage(
   if (!data || !report || !arqc || arqc.length !== 8 || !atc || !unpredictableNumber) return null
   const kind = (tags.get('9F27')?.[0] ?? onlineRequest) & cryptogramKinds
   const isFit = isAdvice || kind === onlineRequest || kind === ownDecline
-  if (!isFit || !chipEntries.includes(entryMode)) return null
+  if (!isFit || !isChipRead(cardRead)) return null
   return {
     tags,
     chip: { card: { publicToken, encryptedPan }, panSequenceNumber, profile },

@@ -13,14 +13,26 @@ const chipData = '9F2608112233445566778882025C009F3602000A'
 const answerData = '910A112233445566778830307216' + '9F180400000001860D84240000088877665544332211'
 const track = '4000001234567899=30112011234512345678'
 
-/** Field 22 in each profile: of a chip, a contactless stripe, a swipe, and a swipe for a chip. */
-const entryModes = (profile: Profile) => {
-  if (profile.version === '1993') {
-    return { chip: '510101500140', swipe: '210101200140', fallback: '510101200140' }
-  }
-  const modes = { chip: '051', contactless: '911', swipe: '901', fallback: '801' }
-  const longer = (mode: string) => (profile.name === 'visa-public' ? `${mode}0` : mode)
-  return Object.fromEntries(Object.entries(modes).map(([name, mode]) => [name, longer(mode)]))
+/** Field 22 in each profile, by what was read of the card. */
+const entryModes = ({ name, version }: Profile) => {
+  const longer = (mode: string) => (name === 'visa-public' ? `${mode}0` : mode)
+  return version === '1993'
+    ? {
+        chip: '510101500140',
+        contactless: '510101M00140',
+        contactlessStripe: '510101A00140',
+        swipe: '210101200140',
+        fallback: '510101200140',
+        typed: '010101600140',
+      }
+    : {
+        chip: longer('051'),
+        contactless: longer('071'),
+        contactlessStripe: longer('911'),
+        swipe: longer('901'),
+        fallback: longer('801'),
+        typed: longer('011'),
+      }
 }
 
 /** Where a terminal says that it can read chips, if not in field 22. */
@@ -52,7 +64,7 @@ function send(profile: Profile, fields: Readonly<Record<string, string>>) {
 
 for (const [name, profile] of profiles) {
   test(`chip data arrive in field 55 of ${name}, and the answer to the chip returns in it`, () => {
-    const { read, request } = send(profile, { 22: entryModes(profile).chip ?? '', 55: chipData })
+    const { read, request } = send(profile, { 22: entryModes(profile).chip, 55: chipData })
     assert.equal(request.entryMode, 'chip')
     assert.equal(
       Buffer.from(request.chip?.data ?? [])
@@ -74,24 +86,30 @@ for (const [name, profile] of profiles) {
     assert.notEqual(contentOf(chipData), contentOf(chipData.replace('000A', '000B')))
   })
 
-  test(`how a track was read is known from field 22 of ${name}`, () => {
+  test(`what was read of a card is known from field 22 of ${name}, at cash machines, too`, () => {
     const modes = entryModes(profile)
-    const stripeIn = (mode: string, others: Record<string, string> = {}) => {
-      const { request } = send(profile, { 22: mode, 35: track, ...others })
-      assert.equal(request.stripe?.track2.reveal().serviceCode, '201')
-      const { isContactless, isFallback } = request.stripe
-      return { isContactless, isFallback }
+    const readAt = (mode: string, others: Record<string, string> = {}) => {
+      const { cardRead, stripe } = send(profile, { 22: mode, ...others }).request
+      return stripe ? [cardRead, stripe.isFallback] : [cardRead]
     }
-    const usual = { isContactless: false, isFallback: false }
-    assert.deepEqual(stripeIn(modes.chip ?? ''), usual)
-    assert.deepEqual(stripeIn(modes.swipe ?? ''), usual)
-    assert.deepEqual(stripeIn(modes.fallback ?? ''), { ...usual, isFallback: true })
-    if (modes.contactless !== undefined) {
-      assert.deepEqual(stripeIn(modes.contactless), { ...usual, isContactless: true })
+    const merchantType = profile.entryMode.atm.merchantField
+    const places = [{}, { 3: '010000', [merchantType]: '6011' }]
+    for (const [at, place] of places.entries()) {
+      const withTrack = { ...place, 35: track }
+      assert.deepEqual(readAt(modes.chip, place), ['chip'])
+      assert.deepEqual(readAt(modes.chip, withTrack), ['chip', false])
+      assert.deepEqual(readAt(modes.contactless, withTrack), ['contactless', false])
+      assert.deepEqual(readAt(modes.contactlessStripe, withTrack), ['contactless_stripe', false])
+      assert.deepEqual(readAt(modes.swipe, withTrack), ['stripe', false])
+      assert.deepEqual(readAt(modes.fallback, withTrack), ['stripe', true])
+      const atChipTerminal = chipTerminals[name]
+      if (atChipTerminal) {
+        assert.deepEqual(readAt(modes.swipe, { ...withTrack, ...atChipTerminal }), ['stripe', true])
+      }
+      const isAtm = at === 1
+      assert.deepEqual(readAt(modes.typed, place), [isAtm ? 'chip' : 'none'])
+      assert.deepEqual(readAt(modes.typed, withTrack), [isAtm ? 'stripe' : 'none', false])
     }
-    const atChipTerminal = chipTerminals[name]
-    if (!atChipTerminal) return
-    assert.deepEqual(stripeIn(modes.swipe ?? '', atChipTerminal), { ...usual, isFallback: true })
   })
 }
 

@@ -55,6 +55,7 @@ const wrongPin = (): NetworkRequest => {
     requestId: 'r',
     pan: new Pan(card.pan),
     entryMode: 'chip',
+    cardRead: 'none',
     reference: 'R1',
     pinBlock: pinBlock(service, { pan: card.pan, pin: otherDigits(card.pin) }) as never,
     key: `key ${asked}`,

@@ -40,6 +40,7 @@ export const authorizePurchase = (
       requestId: key,
       card: { publicToken },
       entryMode: 'ecommerce',
+      cardRead: 'none',
       reference,
       transaction: toTransaction({ amount, currency: 'EUR' }),
       ...(cvv2 !== null && { cvv2: new Cvv2(cvv2) }),

@@ -4230,7 +4230,7 @@ export interface operations {
                         /** @description Field 55 of ISO 8583 in hexadecimal digits. */
                         readonly data: string;
                     };
-                    /** @description Track 2 of the stripe, or the equivalent data of the chip, without sentinels. With `entryMode` `contactless` and without `chip`: the track of a contactless stripe. */
+                    /** @description Track 2 of the stripe, or the equivalent data of the chip, without sentinels. With `entryMode` `contactless` and without `chip`: the track of a contactless stripe. With `atm` and without `chip`: of a stripe. */
                     readonly track2?: string;
                     /** @description The stripe was read at a terminal that can read chips. */
                     readonly fallback?: boolean;

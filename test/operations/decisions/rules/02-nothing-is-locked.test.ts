@@ -232,6 +232,7 @@ onEachEngine((engine) => {
       requestId: randomUUID(),
       card: { publicToken },
       entryMode: 'ecommerce',
+      cardRead: 'none',
       reference: 'R-0',
       transaction: toTransaction({ amount: 700, currency: 'EUR' }),
     } as const
@@ -335,6 +336,7 @@ onEachEngine((engine) => {
       requestId: randomUUID(),
       card: { publicToken: card.publicToken },
       entryMode: 'ecommerce',
+      cardRead: 'none',
       reference: 'R-0',
       transaction: toTransaction({ amount: 700, currency: 'EUR' }),
     } as const

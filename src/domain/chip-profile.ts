@@ -11,11 +11,23 @@ export interface ChipProfile {
   readonly cardKey: 'A' | 'B'
   /** The key of the cryptogram. */
   readonly sessionKey: 'none' | 'common' | 'mChip'
-  /** The answer to the chip: the method of EMV Book 2, 8.2, and its key. */
-  readonly answer: { readonly method: 1 | 2; readonly key: 'card' | 'session' }
+  /** The answer to the chip: the method of EMV Book 2, 8.2, its key, and what the chip is told. */
+  readonly answer: {
+    readonly method: 1 | 2
+    readonly key: 'card' | 'session'
+    readonly told: ToldDecision
+  }
   readonly messaging: ChipMessaging
   readonly applicationData: ApplicationDataLayout
 }
+
+/**
+ * What a chip is told of the issuer's decision in tag 91: the response code in ASCII characters, or
+ * bytes in hexadecimal digits and the bit of them that approves.
+ */
+type ToldDecision =
+  | 'response_code'
+  | { readonly approval: string; readonly decline: string; readonly approvedAt: NumberedBit }
 
 /** How commands to a chip are protected (EMV Book 2, 9; the schemes' own chip specifications). */
 interface ChipMessaging {
@@ -113,6 +125,23 @@ const mChip = {
   commands: { processed: { byte: 3, half: 'high' }, failed: [5, 1] },
 } as const satisfies Omit<ApplicationDataLayout, 'template'>
 
+/** The card status update (EMV Book 3, annex C9). */
+const statusUpdate = {
+  approval: '00800000',
+  decline: '00000000',
+  approvedAt: [2, 8],
+} as const satisfies ToldDecision
+
+/**
+ * The response code that M/Chip reads. Bit 4 of its second byte would set the tries of the PIN, so
+ * it is never set.
+ */
+const mChipCode = {
+  approval: '0010',
+  decline: '0000',
+  approvedAt: [2, 5],
+} as const satisfies ToldDecision
+
 /** Visa, cryptogram versions 10 and 18. */
 const visaMessaging = {
   sessionKey: 'visa',
@@ -137,7 +166,7 @@ export const chipProfiles = {
     padding: 1,
     cardKey: 'A',
     sessionKey: 'none',
-    answer: { method: 1, key: 'card' },
+    answer: { method: 1, key: 'card', told: 'response_code' },
     messaging: visaMessaging,
     applicationData: { ...visaFormat1, template: '06010A03A00000' },
   },
@@ -146,7 +175,7 @@ export const chipProfiles = {
     padding: 2,
     cardKey: 'B',
     sessionKey: 'common',
-    answer: { method: 2, key: 'session' },
+    answer: { method: 2, key: 'session', told: statusUpdate },
     messaging: visaMessaging,
     applicationData: { ...visaFormat1, template: '06011203A00000' },
   },
@@ -155,7 +184,7 @@ export const chipProfiles = {
     padding: 2,
     cardKey: 'B',
     sessionKey: 'common',
-    answer: { method: 2, key: 'session' },
+    answer: { method: 2, key: 'session', told: statusUpdate },
     messaging: { sessionKey: 'common', pinForm: 'format2', encipherment: 'visa' },
     applicationData: { ...commonCore, template: `1F2201A000000000${'00'.repeat(24)}` },
   },
@@ -164,7 +193,7 @@ export const chipProfiles = {
     padding: 2,
     cardKey: 'A',
     sessionKey: 'mChip',
-    answer: { method: 1, key: 'card' },
+    answer: { method: 1, key: 'card', told: mChipCode },
     messaging: mChipMessaging,
     applicationData: { ...mChip, template: `0110A00000000000${'00'.repeat(10)}` },
   },
@@ -173,7 +202,7 @@ export const chipProfiles = {
     padding: 2,
     cardKey: 'A',
     sessionKey: 'common',
-    answer: { method: 1, key: 'session' },
+    answer: { method: 1, key: 'session', told: mChipCode },
     messaging: mChipMessaging,
     applicationData: { ...mChip, template: `0114A00000000000${'00'.repeat(10)}` },
   },
@@ -182,7 +211,7 @@ export const chipProfiles = {
     padding: 2,
     cardKey: 'B',
     sessionKey: 'common',
-    answer: { method: 2, key: 'session' },
+    answer: { method: 2, key: 'session', told: statusUpdate },
     messaging: { sessionKey: 'common', pinForm: 'format2', encipherment: 'emv' },
     applicationData: { ...commonCore, template: `0FA501A000000000${'00'.repeat(24)}` },
   },

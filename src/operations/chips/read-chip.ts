@@ -1,5 +1,6 @@
 import { type ChipReport, parseApplicationData } from '../../domain/chip-application-data.ts'
 import { composeChipData, parseChipData } from '../../domain/chip-data.ts'
+import { composeToldDecision } from '../../domain/chip-decision.ts'
 import type { ChipFinding } from '../../domain/chip-findings.ts'
 import { type ChipTags, chipProfiles, composeCryptogramData } from '../../domain/chip-profile.ts'
 import { findCountryNumber } from '../../domain/countries.ts'
@@ -325,18 +326,13 @@ function answerOnce(
 /** What the chip is told of an approval, also of a part of the amount. */
 const approvalCode = '00'
 
-/** The card status update of an approval (EMV Book 3, annex C): the transaction is approved. */
-const approvingUpdate = Buffer.from('00800000', 'hex')
-const decliningUpdate = Buffer.alloc(4)
-
 /** What the chip is told: by method 1 the response code, by method 2 the card status update. */
-const selectAnswer = ({ profile }: ChipReference, code: string): ChipAnswer =>
-  profile.answer.method === 1
-    ? { responseCode: Buffer.from(code, 'latin1') }
-    : {
-        cardStatusUpdate: code === approvalCode ? approvingUpdate : decliningUpdate,
-        proprietaryData: Buffer.alloc(0),
-      }
+function selectAnswer({ profile }: ChipReference, code: string): ChipAnswer {
+  const told = composeToldDecision(profile, code)
+  return profile.answer.method === 1
+    ? { responseCode: told }
+    : { cardStatusUpdate: told, proprietaryData: Buffer.alloc(0) }
+}
 
 /** Composes the value of tag 91. */
 const composeIssuerData = (arpc: Uint8Array, answer: ChipAnswer): Buffer =>

@@ -1,4 +1,5 @@
 import { listChipTags } from '../../domain/chip-data.ts'
+import { isToldApproval } from '../../domain/chip-decision.ts'
 import type { ChipProfile } from '../../domain/chip-profile.ts'
 import type { ChipAnswer } from '../../hsm/contract/chip.ts'
 
@@ -47,25 +48,25 @@ interface ReadAuthentication {
   readonly isApproval: boolean
 }
 
-/** Bit 8 of the second byte of the card status update: the issuer approves the transaction. */
-const approvalBit = 0x80
-
 /** Takes tag 91 apart as the profile has it. @returns null if it has another length. */
 export function readAuthentication(
-  { answer: { method } }: ChipProfile,
+  profile: ChipProfile,
   data: Uint8Array,
 ): ReadAuthentication | null {
-  if (method === 1) {
+  if (profile.answer.method === 1) {
     if (data.length !== 10) return null
     const responseCode = data.subarray(8)
-    const isApproval = Buffer.from(responseCode).toString('latin1') === '00'
-    return { arpc: data.subarray(0, 8), answer: { responseCode }, isApproval }
+    return {
+      arpc: data.subarray(0, 8),
+      answer: { responseCode },
+      isApproval: isToldApproval(profile, responseCode),
+    }
   }
   if (data.length < 8 || data.length > 16) return null
   const cardStatusUpdate = data.subarray(4, 8)
   return {
     arpc: data.subarray(0, 4),
     answer: { cardStatusUpdate, proprietaryData: data.subarray(8) },
-    isApproval: ((cardStatusUpdate[1] ?? 0) & approvalBit) !== 0,
+    isApproval: isToldApproval(profile, cardStatusUpdate),
   }
 }

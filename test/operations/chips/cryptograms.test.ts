@@ -56,6 +56,19 @@ const triesOf = async (publicToken: string) => {
   return row?.spent
 }
 
+/**
+ * The end of tag 91 for an approval and for a wrong PIN: the response code in characters, the bits of
+ * M/Chip (as the published vectors of Mastercard have them), or the card status update.
+ */
+const toldDecisions: Readonly<Record<ChipProfileName, readonly [string, string]>> = {
+  'visa-cvn10': ['3030', '3535'],
+  'visa-cvn18': ['00800000', '00000000'],
+  'visa-cvn22': ['00800000', '00000000'],
+  'mastercard-16': ['0010', '0000'],
+  'mastercard-20': ['0010', '0000'],
+  cpa: ['00800000', '00000000'],
+}
+
 for (const [at, name] of (Object.keys(chipProfiles) as ChipProfileName[]).entries()) {
   test(`a right cryptogram is approved and answered: ${name}`, async () => {
     const productId = 3201 + at
@@ -70,13 +83,16 @@ for (const [at, name] of (Object.keys(chipProfiles) as ChipProfileName[]).entrie
     const parsed = parseChipData(Buffer.from(answer.json.chip.data, 'hex'))
     assert.ok('tags' in parsed)
     const { method } = chipProfiles[name].answer
+    const [approval, decline] = toldDecisions[name]
     assert.deepEqual(
       [...parsed.tags].map(([tag, value]) => [tag, value.length]),
       [['91', method === 1 ? 10 : 8]],
     )
+    assert.ok(answer.json.chip.data.endsWith(approval), 'its chip reads an approval')
     const declined = await buy({ atc: 2 }, pinTry(service, card, otherDigits(card.pin)))
     assert.equal(declined.json.responseCode, '55')
     assert.ok(declined.json.chip.data.startsWith('91'), 'a decline is answered, too')
+    assert.ok(declined.json.chip.data.endsWith(decline), 'its chip reads a decline')
   })
 }
 

@@ -60,6 +60,10 @@ export function table(columns: readonly string[], rows: readonly (readonly unkno
     .join('\n')
 }
 
+/** `1 try left`, `3 tries left`. */
+export const formatTries = (remaining: number): string =>
+  `${remaining} ${remaining === 1 ? 'try' : 'tries'} left`
+
 /** Formats the members of one record, one per line. */
 export function sheet(record: object): string {
   const entries = Object.entries(record).map(([name, value]) => [escapeLine(name), value] as const)

@@ -176,6 +176,16 @@ test('only cards of one’s own that have a chip have a virtual one', async () =
   assert.deepEqual([virtual.status, virtual.json.code], [409, 'virtual_chip_unusable'])
 })
 
+test('a virtual chip cannot pay where no chip is read', async () => {
+  for (const entryMode of ['magstripe', 'ecommerce', 'moto']) {
+    const body = { publicToken: card.publicToken, chip: true, entryMode }
+    const { json, status } = await service.call('POST', '/simulator/authorizations', { body })
+    assert.equal(status, 422)
+    assert.equal(json.errors[0].pointer, '/entryMode')
+  }
+  assert.equal((await chip('GET')).status, 409, 'no chip was made')
+})
+
 test('a snapshot contains the virtual chip', async () => {
   if (service.database.isCluster()) return
   await chip('POST')

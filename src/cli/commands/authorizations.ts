@@ -12,6 +12,9 @@ interface Check {
   /** Of the check `decision`. */
   readonly decidedBy?: string
   readonly reason?: string
+  /** Of a chip: the transaction counter, and what was found. */
+  readonly atc?: number
+  readonly findings?: readonly string[]
 }
 
 interface Authorization extends TransactionMembers {
@@ -33,9 +36,14 @@ const describeAnswer = (
 ): string =>
   [approved ? 'Approved' : 'Declined', responseCode, declineReason].filter(Boolean).join(' ')
 
-/** `pin passed`, or `decision failed (endpoint: insufficient_funds)`. */
-function describeCheck({ check, decidedBy, reason, result }: Check): string {
-  const cause = [decidedBy, reason].filter((part) => part !== undefined).join(': ')
+/**
+ * `pin passed`, `decision failed (endpoint: insufficient_funds)`, or
+ * `cryptogram passed (atc 12, atc_jump)`.
+ */
+function describeCheck({ atc, check, decidedBy, findings = [], reason, result }: Check): string {
+  const decided = [decidedBy, reason].filter((part) => part !== undefined).join(': ')
+  const counted = atc === undefined ? '' : `atc ${atc}`
+  const cause = [decided, counted, ...findings].filter((part) => part !== '').join(', ')
   return line`${check} ${result}${cause === '' ? '' : ` (${cause})`}`
 }
 

@@ -3,7 +3,7 @@ import type { Merchant } from '../../domain/merchant.ts'
 import * as cli from '../command.ts'
 import { asClient } from '../connection/connection.ts'
 import { readJsonFile } from '../files.ts'
-import { line, sheet, table } from '../output.ts'
+import { formatTries, line, sheet, table } from '../output.ts'
 import { findPrice, priceOptions } from '../price.ts'
 
 interface Card {
@@ -260,13 +260,17 @@ interface VirtualChip {
   readonly commands: readonly { readonly number: number; readonly result: string }[]
 }
 
+/** How a terminal reads a chip. */
+const modesOfChips: readonly string[] = ['chip', 'contactless', 'atm']
+
 export const simulateCommand: cli.Command = {
   words: 'simulate',
   names: ['CARD'],
   summary: 'simulates an authorization request for a card, in the sandbox',
   description:
-    'A decline is an answer, too: the exit code is 0. The list of processes shows the PIN and ' +
-    'CVV, so use test cards only.',
+    'A decline is an answer, too: the exit code is 0. A card with a chip needs --chip if the ' +
+    'entry mode is chip\nor contactless; chip is the default with --pin. The list of processes ' +
+    'shows the PIN and CVV, so use test\ncards only.',
   options: {
     pin: {
       type: 'string',
@@ -294,7 +298,7 @@ export const simulateCommand: cli.Command = {
     },
     chip: {
       type: 'boolean',
-      help: 'the virtual chip makes a cryptogram and takes the answer',
+      help: 'the virtual chip makes a cryptogram and takes the answer; makes one if missing',
       pointer: '/chip',
     },
     'offline-pin': {
@@ -315,8 +319,14 @@ export const simulateCommand: cli.Command = {
   },
   connection: cli.clientConnection,
   example: 'pinfold simulate 4820117360 --pin 1234 --amount 12.34',
-  run: (call) =>
-    asClient(call, async ({ ask, base }) => {
+  run(call) {
+    const isChip = call.options.chip === true
+    const mode = cli.findText(call, 'mode')
+    if (isChip && mode !== undefined && !modesOfChips.includes(mode)) {
+      const modes = `${modesOfChips.slice(0, -1).join(', ')} or ${modesOfChips.at(-1)}`
+      throw new cli.UsageError(`With --chip, --mode must be ${modes}.`)
+    }
+    return asClient(call, async ({ ask, base }) => {
       const answer = await ask<Authorization>(
         'POST',
         `${base}/simulator/authorizations`,
@@ -325,8 +335,8 @@ export const simulateCommand: cli.Command = {
           pin: cli.findText(call, 'pin'),
           cvv: cli.findText(call, 'cvv'),
           expiryDate: cli.findText(call, 'expiry'),
-          entryMode: cli.findText(call, 'mode'),
-          chip: call.options.chip === true || undefined,
+          entryMode: mode,
+          chip: isChip || undefined,
           offlinePin: cli.findText(call, 'offline-pin'),
           ...findPrice(call),
           merchant: findMerchant(call),
@@ -341,10 +351,15 @@ export const simulateCommand: cli.Command = {
           formatResult('PIN', pin),
           formatResult('CVV', cvv),
           ...(virtualChip ? formatChip(virtualChip) : []),
+          // A card without a chip is never declined by 88 here.
+          ...(responseCode === '88' && !isChip
+            ? ['The card has a chip, which made no cryptogram. Add --chip.']
+            : []),
           line`Why: pinfold authorizations show ${authorizationId}`,
         ].join('\n'),
       }
-    }),
+    })
+  },
 }
 
 /** The merchant that the options describe; undefined where none is described. */
@@ -356,13 +371,29 @@ function findMerchant(call: cli.Call): Merchant | undefined {
 }
 
 const formatResult = (name: string, result: Result | undefined): string =>
-  result ? `${name}: ${result.result}, ${result.remainingTries} tries left` : `${name}: not checked`
+  result
+    ? `${name}: ${describeResult(result.result)}, ${formatTries(result.remainingTries)}`
+    : `${name}: not checked`
+
+/** `not checked` for `not_checked`. */
+const describeResult = (result: string): string => result.replaceAll('_', ' ')
+
+/** Describes the PIN that a virtual chip compared. */
+export function formatOfflinePin({
+  offlinePin,
+  remainingOfflineTries,
+}: Pick<VirtualChip, 'offlinePin' | 'remainingOfflineTries'>): string {
+  const left = formatTries(remainingOfflineTries)
+  return line`PIN in the chip: ${describeResult(offlinePin)}, ${left}`
+}
 
 /** Describes what happened in the virtual chip. */
 const formatChip = (chip: VirtualChip): readonly string[] => [
-  line`PIN in the chip: ${chip.offlinePin}, ${chip.remainingOfflineTries} tries left`,
+  formatOfflinePin(chip),
   chip.answerVerified
     ? 'The chip verified the answer.'
-    : 'The chip got no answer that it verifies.',
-  ...chip.commands.map(({ number, result }) => line`Chip command ${number}: ${result}`),
+    : 'The chip got no answer that it could verify.',
+  ...chip.commands.map(
+    ({ number, result }) => line`Chip command ${number}: ${describeResult(result)}`,
+  ),
 ]

@@ -1,14 +1,25 @@
 import * as cli from '../command.ts'
 import { asClient } from '../connection/connection.ts'
-import { sheet } from '../output.ts'
+import { line, table } from '../output.ts'
 import { parseToken } from './cards.ts'
 
 interface CardChip {
-  readonly chips: readonly object[]
+  readonly chips: readonly {
+    readonly panSequenceNumber: string
+    readonly highestAtc: number
+    readonly keyVersion: number
+    readonly remainingOfflineTries?: number
+    readonly reportedAt?: string
+  }[]
   readonly commands: readonly {
     readonly commandNumber: number
     readonly command: string
+    readonly tag?: string
     readonly state: string
+    readonly queuedAt: string
+    readonly sentAt?: string
+    readonly sentCount: number
+    readonly endedAt?: string
   }[]
 }
 
@@ -27,42 +38,66 @@ const commandOptions: cli.Options = {
   },
 }
 
+function formatChips({ chips }: CardChip): string {
+  if (chips.length === 0) return 'No chip of the card was online yet.'
+  const rows = chips.map((chip) => [
+    chip.panSequenceNumber,
+    chip.highestAtc,
+    chip.keyVersion,
+    chip.remainingOfflineTries,
+    chip.reportedAt,
+  ])
+  return table(['CHIP', 'HIGHEST COUNTER', 'KEYS', 'OFFLINE TRIES', 'REPORTED'], rows)
+}
+
+function formatCommands({ commands }: CardChip): string {
+  if (commands.length === 0) return 'No command was queued for the chip.'
+  const rows = commands.map((command) => [
+    command.commandNumber,
+    line`${command.command}${command.tag === undefined ? '' : ` ${command.tag}`}`,
+    command.state,
+    command.queuedAt,
+    command.sentAt,
+    command.sentCount,
+    command.endedAt,
+  ])
+  const columns = ['NUMBER', 'COMMAND', 'STATE', 'QUEUED', 'LAST SENT', 'TIMES', 'ENDED']
+  return table(columns, rows)
+}
+
 /** Chips of cards, as a client system. */
 export const chipCommands: readonly cli.Command[] = [
   {
     words: 'chips show',
     names: ['CARD'],
-    summary: 'what is known of the chip of a card, and the commands to it',
+    summary: 'shows the chips of a card, and the commands to them',
     connection: cli.clientConnection,
     example: 'pinfold chips show 4820117360',
     run: (call) => {
       const publicToken = parseToken(call)
       return asClient(call, async ({ ask, base }) => {
         const json = await ask<CardChip>('GET', `${base}/cards/${publicToken}/chip`)
-        const chips = json.chips.map((chip) => sheet(chip))
-        const commands = json.commands.map(
-          ({ command, commandNumber, state }) => `${commandNumber} ${command}: ${state}`,
-        )
-        const known = chips.length > 0 ? chips : ['No chip of the card was online yet.']
-        return { json, text: [...known, ...commands].join('\n') }
+        return { json, text: `${formatChips(json)}\n\n${formatCommands(json)}` }
       })
     },
   },
   {
     words: 'chips command',
     names: ['CARD', 'COMMAND'],
+    namePointers: { '/command': 'COMMAND' },
     options: commandOptions,
     summary: 'queues a command to the chip of a card',
     description:
-      'COMMAND is block_application, unblock_application, block_card or put_data. It travels in\n' +
-      '  the answer to the next online transaction of the chip.',
+      'COMMAND is block_application, unblock_application, block_card or put_data. It travels in ' +
+      'the answer to the\nnext online transaction of the chip. No command undoes block_card. ' +
+      'pins set and pins unblock queue the commands\nfor the PIN.',
     connection: cli.clientConnection,
     example: 'pinfold chips command 4820117360 block_application',
     run: (call) => {
       const publicToken = parseToken(call)
       const [, command = ''] = call.names
       const object = {
-        tag: cli.findText(call, 'tag'),
+        tag: cli.findText(call, 'tag')?.toUpperCase(),
         value: cli.findText(call, 'value'),
       }
       return asClient(call, async ({ ask, base }) => {

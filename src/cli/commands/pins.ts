@@ -1,6 +1,6 @@
 import * as cli from '../command.ts'
 import { asClient } from '../connection/connection.ts'
-import { sheet } from '../output.ts'
+import { formatTries, line, sheet } from '../output.ts'
 import { readSecret } from '../secret-input.ts'
 import { parseToken } from './cards.ts'
 
@@ -10,12 +10,32 @@ const describeTries = (kind: string, { status, remainingTries }: TryStatus): str
 interface TryStatus {
   readonly status: string
   readonly remainingTries: number
-  readonly chipUpdate?: string
+  readonly chipUpdate?: keyof typeof chipUpdates
+  readonly remainingOfflineTries?: number
+  readonly reportedAt?: string
 }
 
-/** What is known of the PIN in the chip; nothing for a card without one. */
-const describeChipUpdate = ({ chipUpdate }: TryStatus): string =>
-  chipUpdate === undefined ? '' : ` The newest command to its chip: ${chipUpdate}.`
+/** What the states of a change mean to a person. */
+const chipUpdates = {
+  none: 'no change of the PIN was made for the chip',
+  pending: 'the next online transaction of the chip carries the change',
+  sent: 'an answer carried the change; its result is not known yet',
+  done: 'the chip carried out the change',
+  failed: 'the chip refused the change',
+} as const
+
+/** Describes the PIN in the chip. A card without a chip has no lines. */
+function describeChip(status: TryStatus): readonly string[] {
+  const { chipUpdate, remainingOfflineTries, reportedAt } = status
+  return [
+    ...(chipUpdate === undefined
+      ? []
+      : [line`PIN in the chip: ${chipUpdate} (${chipUpdates[chipUpdate]}).`]),
+    ...(remainingOfflineTries === undefined
+      ? []
+      : [line`The chip reported ${formatTries(remainingOfflineTries)} at ${reportedAt}.`]),
+  ]
+}
 
 /** PINs and CVVs of cards, as a client system. */
 export const pinCommands: readonly cli.Command[] = [
@@ -104,7 +124,7 @@ function changePin(call: cli.Call, change: 'unblock' | null): Promise<cli.Outcom
     const path = `${base}/card-pin/${publicToken}/pin`
     if (change !== null) await ask('POST', `${path}/${change}`)
     const json = await ask<TryStatus>('GET', `${path}/status`)
-    return { json, text: describeTries('PIN', json) + describeChipUpdate(json) }
+    return { json, text: [describeTries('PIN', json), ...describeChip(json)].join('\n') }
   })
 }
 

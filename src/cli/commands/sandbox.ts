@@ -1,6 +1,7 @@
 import * as cli from '../command.ts'
 import { asAdministrator, asClient } from '../connection/connection.ts'
 import { line, sheet, table } from '../output.ts'
+import { formatOfflinePin } from './cards.ts'
 
 /** A snapshot of the sandbox. */
 interface Snapshot {
@@ -122,9 +123,7 @@ export const sandboxCommands: readonly cli.Command[] = [
         }
         if (pin !== undefined) {
           const tried = await ask<TriedPin>('POST', `${chipPath}/transactions`, { pin })
-          const { offlinePin, remainingOfflineTries } = tried
-          const text = line`PIN in the chip: ${offlinePin}, ${remainingOfflineTries} tries left`
-          return { json: tried, text }
+          return { json: tried, text: formatOfflinePin(tried) }
         }
         const chip = await ask<object>('GET', chipPath)
         return { json: chip, text: sheet(chip) }

@@ -1,5 +1,6 @@
 import Type, { type Static } from 'typebox'
 import { chipProfileNames } from '../../domain/chip-profile.ts'
+import { type BodyRule, onlyWith } from './request.ts'
 import { stringPatterns } from './validation.ts'
 
 const secret = { 'x-secret': true } as const
@@ -22,6 +23,17 @@ export const chipMembers = {
     }),
   ),
 }
+
+const modesOfChips: readonly unknown[] = ['chip', 'contactless', 'atm']
+
+/** What a simulation with the virtual chip requires of the other members. */
+export const chipRules: readonly BodyRule[] = [
+  onlyWith('offlinePin', 'chip'),
+  ({ chip, entryMode }) =>
+    chip !== true || entryMode === undefined || modesOfChips.includes(entryMode)
+      ? null
+      : { pointer: '/entryMode', detail: 'must be chip, contactless or atm with chip' },
+]
 
 /** What a chip made of the PIN at the terminal. */
 export const OfflinePinSchema = Type.Enum(['right', 'wrong', 'blocked', 'not_given'], {

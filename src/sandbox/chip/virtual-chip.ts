@@ -181,7 +181,10 @@ async function requireChip(
 ): Promise<PresentChip> {
   const card = await requireCard(context, clientId, publicToken)
   const state = await stored.findVirtualChip(context.database, card.publicToken)
-  if (!state) throw unusable('The card has no virtual chip. Make one first.')
+  if (!state)
+    throw unusable(
+      'The card has no virtual chip. Make one first, for example with pinfold sandbox chip --make.',
+    )
   return { card, state }
 }
 
@@ -238,7 +241,7 @@ async function makeCryptogram(
   { country, money, offlinePin }: ChipPurchase,
 ): Promise<readonly [stored.VirtualChipState, MadeCryptogram]> {
   const { card, state } = present
-  if (state.isCardBlocked) throw unusable('The issuer has blocked the chip for ever.')
+  if (state.isCardBlocked) throw unusable('The issuer has blocked the chip permanently.')
   if (state.atc >= atcMost) throw unusable('The counter of the chip is used up. Make another chip.')
   const compared = await compareOfflinePin(context, present, offlinePin)
   const { profile } = card.chip

@@ -11,14 +11,13 @@ import {
 import type { Answer, RepeatableRequest } from '../../../operations/idempotency/idempotency.ts'
 import { cutPage, PageQuerySchema, parseLimit, readCursor } from '../../http/pages.ts'
 import { markReplay, repeatable } from '../../http/repeatable.ts'
-import { onlyWith } from '../../http/request.ts'
 import {
   moneyRules,
   toCanonicalRequest,
   transactionMembers,
 } from '../../http/transaction-members.ts'
 import { closed, stringPatterns } from '../../http/validation.ts'
-import { chipMembers, simulatedChipMember } from '../../http/virtual-chip-members.ts'
+import { chipMembers, chipRules, simulatedChipMember } from '../../http/virtual-chip-members.ts'
 import { admin, adminChange, createRequester, type PrivateApi } from '../api.ts'
 
 /** The sandbox's clock, which this listener can move. */
@@ -125,7 +124,7 @@ export function sandboxSimulatorRoute({ app }: Pick<PrivateApi, 'app'>, sandbox:
     {
       config: {
         ...adminChange,
-        bodyRules: [...moneyRules, onlyWith('offlinePin', 'chip')],
+        bodyRules: [...moneyRules, ...chipRules],
         problems: ['card_not_found', 'virtual_chip_unusable'],
       },
       schema: {

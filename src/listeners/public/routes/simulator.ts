@@ -8,7 +8,6 @@ import {
 } from '../../../operations/authorizations/authorization.ts'
 import type { Answer, RepeatableRequest } from '../../../operations/idempotency/idempotency.ts'
 import { markReplay, repeatable } from '../../http/repeatable.ts'
-import { onlyWith } from '../../http/request.ts'
 import {
   moneyRules,
   partialMember,
@@ -16,7 +15,7 @@ import {
   transactionMembers,
 } from '../../http/transaction-members.ts'
 import { closed, stringPatterns } from '../../http/validation.ts'
-import { chipMembers, simulatedChipMember } from '../../http/virtual-chip-members.ts'
+import { chipMembers, chipRules, simulatedChipMember } from '../../http/virtual-chip-members.ts'
 import { createRequester, type PublicApi } from '../api.ts'
 
 const secret = { 'x-secret': true } as const
@@ -72,7 +71,7 @@ export function simulatorRoute({ app, base }: PublicApi, simulate: Simulate): vo
         access: 'simulator.write',
         repeatable: true,
         bodyRequired: true,
-        bodyRules: [...moneyRules, onlyWith('offlinePin', 'chip')],
+        bodyRules: [...moneyRules, ...chipRules],
         problems: ['card_not_found', 'virtual_chip_unusable'],
       },
       schema: {

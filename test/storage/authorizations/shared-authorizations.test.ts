@@ -33,6 +33,21 @@ const zoneKey = { keyName: 'zone-1', keyBlock: 'block-1' }
 const hash = (text: string): Buffer => createHash('sha256').update(text).digest()
 const answer = Buffer.from('answer')
 
+/** Records that a chip used counters; bit n stands for the counter that is lower by n. */
+function useCounters(highest: number, seen: number): string {
+  return `insert into chip (public_token, pan_sequence_number, highest_atc, seen_atcs, key_version)
+    values ($1, '00', ${highest}, ${seen}, 1)`
+}
+
+/** The use of a chip, as a request brings it. */
+const chip = JSON.stringify({
+  panSequenceNumber: '00',
+  atc: 7,
+  keyVersion: 2,
+  atcWindow: 16,
+  remainingOfflineTries: 3,
+})
+
 /** What a card may be like when an authorization begins; `$1` is its token. */
 const cards: Readonly<Record<string, string>> = {
   'an active one': 'select $1::text',
@@ -49,6 +64,10 @@ const cards: Readonly<Record<string, string>> = {
     values ('network-1', sha256(convert_to('key of ' || $1, 'UTF8')), 'another', now() - interval '25 hours')`,
   'one whose reversal was first': `insert into network_transaction (network_id, transaction_hash, reversed_at)
     values ('network-1', sha256(convert_to('transaction of ' || $1, 'UTF8')), now())`,
+  'one whose chip used the counter': useCounters(7, 1),
+  'one whose chip used a higher counter': useCounters(9, 1),
+  'one whose chip used a counter far above': useCounters(30, 1),
+  'one whose chip used other counters': useCounters(6, 5),
   'none at all': `with counters as (delete from try_counter where public_token = $1)
     delete from card where public_token = $1`,
   'another active one': 'select $1::text',
@@ -65,6 +84,10 @@ const requests = {
   'with a zone key that was replaced': { zoneKey: { ...zoneKey, keyBlock: 'older' } },
   'with nothing to compare': { kind: null },
   'for the CVV2': { kind: 'cvv' },
+  'with a chip': { chip },
+  'with a chip under a key': { chip, isKeyed: true },
+  'with a chip and a wrong expiry': { chip, expiryMonth: '2030-02' },
+  'with a chip and nothing to compare': { chip, kind: null },
 } as const
 
 type Request = {
@@ -73,6 +96,7 @@ type Request = {
   readonly expiryMonth?: string
   readonly zoneKey?: typeof zoneKey | { readonly keyName: string; readonly keyBlock: string }
   readonly kind?: 'cvv' | null
+  readonly chip?: string
 }
 
 /** What the counter of a try may have become when it is settled; `$1` is its token. */
@@ -251,6 +275,7 @@ for (const { name, open, skip } of databaseEngines) {
         currentMonth: '2026-06',
         expiryMonth: request.expiryMonth ?? null,
         zoneKey: request.zoneKey ?? null,
+        chip: request.chip ?? null,
       }
       return beginAuthorization(database, authorization, claim)
     }
@@ -289,6 +314,11 @@ for (const { name, open, skip } of databaseEngines) {
              ) as is_of_authorization, client_id, network_id, network_transaction_id, opened_by,
              currency_code, approved, hold_expires_at
            from payment where public_token = $1`,
+        ),
+        chips: await rows(
+          `select pan_sequence_number, highest_atc, seen_atcs, key_version, remaining_offline_tries,
+             offline_tries_at is null as is_unreported
+           from chip where public_token = $1`,
         ),
         transactions: await rows(
           `select message_class, reversed_at is null as is_unreversed from network_transaction
@@ -352,6 +382,9 @@ for (const { name, open, skip } of databaseEngines) {
       'an active one': cards['an active one'],
       'one whose key was used': cards['one whose key was used'],
       'one whose reversal was first': cards['one whose reversal was first'],
+      'one whose chip used the counter': cards['one whose chip used the counter'],
+      'one whose chip used a higher counter': cards['one whose chip used a higher counter'],
+      'one whose chip used a counter far above': cards['one whose chip used a counter far above'],
       'another active one': cards['another active one'],
     } as const
 
@@ -363,6 +396,9 @@ for (const { name, open, skip } of databaseEngines) {
       ['with a wrong expiry under a key', true, guesses, declined],
       ['and approved', false, null, approved],
       ['and approved under a key', true, null, approved],
+      ['with a chip', false, null, { ...approved, chip }],
+      ['with a chip under a key', true, null, { ...approved, chip }],
+      ['with a chip and declined', true, guesses, { ...declined, chip }],
     ] as const) {
       test(`each that spends nothing and is answered ${title} comes to what it comes to alone`, async () => {
         const pairs = await makePairs(Object.values(answered).map((way) => way ?? ''))

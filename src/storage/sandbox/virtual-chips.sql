@@ -70,8 +70,9 @@ where virtual_chip.public_token > :afterToken and virtual_chip.pin_block is not 
 order by virtual_chip.public_token
 limit :limit;
 
+-- A transaction that began before it must not store the former PIN block again.
 -- name: move_pin_of_virtual_chip
 update virtual_chip
-set pin_block = :newPinBlock, pin_key = :newPinKey
+set state_id = :nextStateId::uuid, pin_block = :newPinBlock, pin_key = :newPinKey
 where public_token = :publicToken and pin_block = :pinBlock and pin_key = :pinKey
 returning public_token as "publicToken";

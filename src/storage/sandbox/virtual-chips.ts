@@ -139,7 +139,11 @@ export const listPinsOfVirtualChips = (
   selectPins(connection, { afterToken, limit })
 
 const updatePin = declare<
-  ChipPin & { readonly newPinBlock: Uint8Array; readonly newPinKey: string }
+  ChipPin & {
+    readonly nextStateId: string
+    readonly newPinBlock: Uint8Array
+    readonly newPinKey: string
+  }
 >('move_pin_of_virtual_chip')
 
 /**
@@ -151,6 +155,11 @@ export const movePinOfVirtualChip = async (
   before: ChipPin,
   after: Omit<ChipPin, 'publicToken'>,
 ): Promise<boolean> => {
-  const { pinBlock: newPinBlock, pinKey: newPinKey } = after
-  return (await updatePin(connection, { ...before, newPinBlock, newPinKey })).length === 1
+  const moved = {
+    ...before,
+    nextStateId: randomUUID(),
+    newPinBlock: after.pinBlock,
+    newPinKey: after.pinKey,
+  }
+  return (await updatePin(connection, moved)).length === 1
 }

@@ -219,17 +219,25 @@ test('a row that does not open keeps its own key from retiring, and no other', a
   )
   assert.ok(card)
   await put(Uint8Array.from(card.sealed, (byte, at) => (at === 20 ? byte ^ 1 : byte)))
-  // A PIN that waits for its chip is moved, too.
+  // A PIN that waits for its chip is moved, too, and that in a virtual chip.
   const { publicToken } = await chippedCard(service)
   await service.call('POST', `/card-pin/${publicToken}/pin`, { body: { pin: '4927' } })
+  const chip = `/simulator/cards/${publicToken}/chip`
+  assert.equal((await service.call('POST', chip, { body: {} })).status, 201)
   for (const key of ['personal-data', 'pin-storage']) await rotate(key)
   await untilState('pin-storage', 1, 'retired')
-  const [waiting] = await sql(
+  const [moved] = await sql(
     service.database,
-    'select pin_key from chip_command where public_token = $1',
+    `select chip_command.pin_key as waiting, virtual_chip.pin_key as "inChip"
+     from chip_command
+     join virtual_chip using (public_token)
+     where public_token = $1`,
     [publicToken],
   )
-  assert.equal(waiting?.pin_key, 'pin-storage/2')
+  assert.deepEqual(moved, { waiting: 'pin-storage/2', inChip: 'pin-storage/2' })
+  const body = { amount: 100, currency: 'EUR', pin: '4927' }
+  const { json, text } = await service.call('POST', `${chip}/transactions`, { body })
+  assert.equal(json.offlinePin, 'right', text)
   await advanceKeys(service.keys).catch(() => undefined)
   assert.equal(await stateOf('personal-data', 1), 'active')
   await put(card.sealed)

@@ -93,6 +93,11 @@ export function nameChange(
   return after.active ? on : off
 }
 
-/** Whether two JSON values are equal. */
+/** Whether two JSON values are equal. The members of an object have no order. */
 export const isSame = (one: unknown, other: unknown): boolean =>
-  JSON.stringify(one) === JSON.stringify(other)
+  JSON.stringify(one, sortMembers) === JSON.stringify(other, sortMembers)
+
+const sortMembers = (_: string, value: unknown): unknown =>
+  typeof value === 'object' && value !== null && !Array.isArray(value)
+    ? Object.fromEntries(Object.entries(value).sort(([one], [other]) => (one < other ? -1 : 1)))
+    : value

@@ -143,6 +143,26 @@ test('a chip has the usual settings unless others are chosen, and keeps those th
   assert.ok(!listed.text.includes('chip'), 'clients see no chip')
 })
 
+test('a chip that is sent again is no change, whatever the order of its members', async () => {
+  const chip = { profile: 'visa-cvn18', ...usualChip, keyVersions: { '0A': 1, '01': 1 } }
+  const members = { productId: 5114, bin: '45114012', cardTypes: ['Physical'], chip }
+  await administer('POST', '/products', newProduct(members))
+  const reversed = Object.fromEntries(Object.entries(chip).reverse())
+  const keyVersions = { '01': 1, '0A': 1 }
+  await administer('PATCH', '/products/5114', { chip: { ...reversed, keyVersions } })
+  const findDetails = async () => {
+    const [act] = await sql<{ details: string }>(
+      service.database,
+      `select details from audit_act where subject = '5114' order by number desc limit 1`,
+    )
+    return JSON.parse(act?.details ?? '')
+  }
+  assert.deepEqual(await findDetails(), { before: {}, after: {} })
+  await administer('PATCH', '/products/5114', { chip: { keyVersions: { '01': 1 } } })
+  const less = { ...chip, keyVersions: { '01': 1 } }
+  assert.deepEqual(await findDetails(), { before: { chip }, after: { chip: less } })
+})
+
 test('an impossible chip is refused with every reason', async () => {
   const physical = { productId: 5111, bin: '45110013', cardTypes: ['Physical'] }
   const refuse = async (members: object) => {

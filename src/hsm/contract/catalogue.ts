@@ -236,7 +236,7 @@ export const keyCatalogue = {
     description: 'Makes PVVs.',
     kind: { purpose: 'pvk', keyUsage: 'V2', action: 'blocks', ...doubleLengthTdes },
     ...untilOperator,
-    columns: ['card.pvv'],
+    columns: ['card.pvv', 'virtual_chip.pvv'],
     ...mayBeShared,
     cryptoperiod: authenticating,
   },

@@ -158,6 +158,14 @@ export const keyedColumns: Readonly<Record<KeyedColumn, ReadPage>> = {
   })),
   'card.cvk': ofCards((_, { cvk }) => keptVersion('cvk', cvk)),
   'card.pvv': ofCards((_, { pinKey }) => keptVersion('pvk', pinKey)),
+  // A virtual chip keeps its PIN until a command changes it, whatever the card has by then.
+  async 'virtual_chip.pvv'({ database }, after, limit) {
+    const chips = await virtualChips.listPvvsOfVirtualChips(database, after, limit)
+    return chips.map(({ pinKey, publicToken }) => ({
+      ...(keptVersion('pvk', pinKey) ?? nothing),
+      position: publicToken,
+    }))
+  },
   // Chips keep their keys until their cards expire.
   async 'chip.key_version'({ database }, after, limit) {
     const [publicToken = '', panSequenceNumber = ''] = after.split('/')

@@ -70,6 +70,13 @@ where virtual_chip.public_token > :afterToken and virtual_chip.pin_block is not 
 order by virtual_chip.public_token
 limit :limit;
 
+-- name: list_pvvs_of_virtual_chips
+select public_token as "publicToken", pin_key as "pinKey"
+from virtual_chip
+where public_token > :afterToken and pvv is not null
+order by public_token
+limit :limit;
+
 -- A transaction that began before it must not store the former PIN block again.
 -- name: move_pin_of_virtual_chip
 update virtual_chip

@@ -138,6 +138,19 @@ export const listPinsOfVirtualChips = (
 ): Promise<(ChipPin & { readonly encryptedPan: Uint8Array })[]> =>
   selectPins(connection, { afterToken, limit })
 
+const selectPvvs = declare<
+  { afterToken: string; limit: number },
+  Pick<ChipPin, 'publicToken' | 'pinKey'>
+>('list_pvvs_of_virtual_chips')
+
+/** Lists some virtual chips whose PIN is stored as a PVV, by token. */
+export const listPvvsOfVirtualChips = (
+  connection: Connection,
+  afterToken: string,
+  limit: number,
+): Promise<Pick<ChipPin, 'publicToken' | 'pinKey'>[]> =>
+  selectPvvs(connection, { afterToken, limit })
+
 const updatePin = declare<
   ChipPin & {
     readonly nextStateId: string

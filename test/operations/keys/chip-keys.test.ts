@@ -2,11 +2,13 @@ import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
 import { before, test } from 'node:test'
 import { chipProfiles } from '../../../src/domain/chip-profile.ts'
+import { usualChip } from '../../../src/domain/product-chip.ts'
 import { chipKeyNames } from '../../../src/hsm/contract/catalogue.ts'
+import { demoProducts } from '../../../src/sandbox/demo-data.ts'
 import { chipFindings } from '../../../src/service/doctor/chips.ts'
-import { activateKey, expireCard } from '../../support/builders.ts'
+import { activateKey, expireCard, product } from '../../support/builders.ts'
 import { parsePublicToken } from '../../support/identifiers.ts'
-import { openTestService, sql, type TestService } from '../../support/service.ts'
+import { openTestService, sql, strongPins, type TestService } from '../../support/service.ts'
 import { type Administer, subjectOf } from './rotating.ts'
 
 let service: TestService
@@ -146,4 +148,29 @@ test('doctor tells which key of chips is missing or behind', async () => {
     (await find()).map(({ verdict }) => verdict),
     ['good'],
   )
+})
+
+test('a version of the PVK does not retire while the PVV in a virtual chip is under it', async () => {
+  const [common] = demoProducts
+  assert.ok(common)
+  await product(service.database, { ...common, productId: 9030, pinRevealable: false })
+  await sql(service.database, 'update product set chip = $1::jsonb where product_id = 9030', [
+    JSON.stringify({ profile: 'visa-cvn18', ...usualChip }),
+  ])
+  const card = await service.createCard({ cardType: 'Physical', cardProduct: 9030 })
+  const path = `/simulator/cards/${card.publicToken}/chip`
+  const makeChip = async () => (await service.call('POST', path, { body: {} })).status
+  assert.equal(await makeChip(), 201)
+  assert.equal((await administer('POST', '//keys/pvk/rotate')).status, 202)
+  await activateKey(service.database, 'pvk', '1 hour')
+  await service.keys.hsm.refreshKeys()
+  const [pin] = strongPins(card)
+  const set = await service.call('POST', `/card-pin/${card.publicToken}/pin`, { body: { pin } })
+  assert.equal(set.status, 204, set.text)
+  const refused = await retire('pvk')
+  assert.equal(refused.status, 409, refused.text)
+  assert.match(refused.json.detail, /still in use in virtual_chip.pvv/)
+  assert.equal(await makeChip(), 201, 'the new chip has the PIN that the card has now')
+  const retired = await retire('pvk')
+  assert.equal(retired.status, 204, retired.text)
 })

@@ -140,6 +140,17 @@ const year = 365
 const ofAes = 2 ** 48
 /** SP 800-57 part 1, table 1, row 9: a key for derivations lasts about one year. */
 const deriving = { originatorDays: year, recipientDays: 4 * year, usesAtMost: ofAes } as const
+/**
+ * The keys of chips stay in cards for years. Cards cannot get other keys, so SP 800-57 part 1,
+ * 5.3.3.2 (cost of replacement), outweighs row 9: cards are made under a version for four years,
+ * the usual validity of a card, and the last of them is used for as long. No limit of uses: the
+ * derived keys are never seen, and each chip gets the same ones every time.
+ */
+const derivingForChips = {
+  originatorDays: 4 * year,
+  recipientDays: 8 * year,
+  usesAtMost: null,
+} as const
 /** Row 3: an authentication key lasts at most two years, and three more years to verify. */
 const authenticating = {
   originatorDays: 2 * year,
@@ -165,7 +176,7 @@ const ofChips = {
   ...untilOperator,
   columns: ['chip.key_version'],
   ...mayBeShared,
-  cryptoperiod: deriving,
+  cryptoperiod: derivingForChips,
 } as const
 
 export const keyCatalogue = {

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { readFile } from 'node:fs/promises'
 import { before, test } from 'node:test'
-import { keyCatalogue } from '../../../src/hsm/contract/catalogue.ts'
+import { chipKeyNames, keyCatalogue } from '../../../src/hsm/contract/catalogue.ts'
 import { retireKey } from '../../../src/operations/keys/retire.ts'
 import { recordUses } from '../../../src/operations/keys/uses.ts'
 import { keyFindings } from '../../../src/service/doctor/installation.ts'
@@ -168,6 +168,16 @@ test('a key is due by its uses, too, and a month before it is due doctor says so
   const findings = JSON.stringify(await keyFindings(database, inElevenMonths))
   assert.match(findings, /rotation of the key personal-data is due in 25 days/)
   assert.match(findings, /token-signing has protected new data for more than 90 days/)
+})
+
+test('the keys of chips, which cards keep for years, are due after four years', async () => {
+  const { database } = await openTestService()
+  const findIn = async (years: number) =>
+    JSON.stringify(await keyFindings(database, new Date(Date.now() + years * 365 * 86_400_000)))
+  assert.doesNotMatch(await findIn(3.9), /chip-/)
+  for (const key of chipKeyNames) {
+    assert.match(await findIn(4), new RegExp(`${key} has protected new data for more than 1460`))
+  }
 })
 
 test('a version does not retire while a process may still make something under it', async () => {

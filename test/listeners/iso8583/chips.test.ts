@@ -142,3 +142,23 @@ for (const name of profileNames) {
     wire.close()
   })
 }
+
+for (const name of profileNames) {
+  test(`unreadable chip data over ${name} decline as a wrong chip, and refuse no advice`, async () => {
+    const { card, wire } = await openChip(name)
+    const repeated = '9F36020001'.repeat(2)
+    for (const data of ['00', 'FF', '9F', '9F26', '9F268108', '9F26820008', repeated]) {
+      const declined = await send(wire, card, '100', data)
+      assert.equal(declined.fields['39'], wrongChip[name] ?? '88', data)
+      const advised = await send(wire, card, '120', data, { 39: approved(name) })
+      assert.equal(advised.fields['39'], approved(name), data)
+    }
+    const [row] = await sql<{ payments: number }>(
+      service.database,
+      'select count(*)::integer as payments from payment where public_token = $1',
+      [card.publicToken],
+    )
+    assert.equal(row?.payments, 7, 'each advice is applied')
+    wire.close()
+  })
+}

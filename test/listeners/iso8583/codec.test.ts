@@ -330,13 +330,20 @@ test('what is described of a message shows no PAN, track, PIN block or CVV2', ()
   assert(described.some(({ field, value }) => field === '3' && value === '000000'))
 })
 
-test('scripts may be repeated in chip data, and no other tag may', () => {
-  const layout = withField(createLayout('1987', 'bcd'), '55', {
+test('an answer with several scripts shows each, and parts name no tag twice', () => {
+  const layout = withField(createLayout('1987', 'ascii'), '55', {
     type: 'b',
     encoding: 'binary',
     parts: { kind: 'ber-tlv' },
-  }).fields['55']
-  assert(layout)
-  const parts = readParts('55', layout, '9102AABB720186720187')
-  assert.deepEqual(Object.fromEntries(parts), { 91: 'AABB', 72: '8687' })
+    tolerant: true,
+  })
+  const answer = { mti: '0110', fields: { 55: '9102AABB720186720187' } }
+  const described = describe(layout, '1987', decode(layout, encode(layout, answer)))
+  assert.deepEqual(
+    described.filter(({ field }) => field.startsWith('55.')).map(({ field }) => field),
+    ['55.91', '55.72', '55.72'],
+  )
+  const field = layout.fields['55']
+  assert(field)
+  assert.throws(() => readParts('55', field, answer.fields[55]), CodecError)
 })

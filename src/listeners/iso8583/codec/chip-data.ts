@@ -10,9 +10,9 @@ export const isChipData = ({ encoding, parts, tolerant }: FieldLayout): boolean 
 /**
  * Reads chip data: bytes, or hexadecimal digits if these parse. The length before digits counts the
  * digits, or the bytes that they represent.
- * @returns null if neither parses; the counted bytes are then read.
+ * @returns the counted bytes if neither parses.
  */
-export function readChipData(cursor: Cursor, layout: FieldLayout): string | null {
+export function readChipData(cursor: Cursor, layout: FieldLayout): string {
   const counted = readField(cursor, layout)
   const length = counted.length / 2
   const digits = hexadecimalIn(Buffer.from(counted, 'hex'))
@@ -20,7 +20,7 @@ export function readChipData(cursor: Cursor, layout: FieldLayout): string | null
   if (hasParts(cursor.field, layout, counted)) return counted
   const twice = cursor.bytes.subarray(cursor.at - length, cursor.at + length)
   const longer = twice.length === 2 * length ? hexadecimalIn(twice) : null
-  if (longer === null || !hasParts(cursor.field, layout, longer)) return null
+  if (longer === null || !hasParts(cursor.field, layout, longer)) return counted
   cursor.at += length
   return longer
 }

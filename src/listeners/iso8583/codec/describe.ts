@@ -1,7 +1,7 @@
+import { listChipTags } from '../../../domain/chip-data.ts'
 import { holdsPan, isPan, maskPan } from '../../../domain/pan.ts'
 import type { IsoMessage, Layout } from './layout.ts'
 import { fieldNumbers } from './message.ts'
-import { readParts } from './parts.ts'
 import { standardFields, type Version } from './versions.ts'
 
 /** A field for display. */
@@ -42,11 +42,12 @@ export function describe(
       const masked = field === '2' && isPan(value) ? maskPan(value) : mask(value)
       return [{ field, name, value: isShown ? withoutControls(value) : masked }]
     }
-    return [...readParts(field, layout.fields[field], value)].map(([tag, part]) => ({
-      field: `${field}.${tag}`,
-      name,
-      value: shownTags.has(tag) ? part : mask(part),
-    }))
+    const read = listChipTags(Buffer.from(value, 'hex'))
+    if ('fault' in read) return [{ field, name, value: mask(value) }]
+    return read.list.map(([tag, bytes]) => {
+      const part = Buffer.from(bytes).toString('hex').toUpperCase()
+      return { field: `${field}.${tag}`, name, value: shownTags.has(tag) ? part : mask(part) }
+    })
   })
   return [{ field: 'mti', name: 'message type', value: mti }, ...described]
 }

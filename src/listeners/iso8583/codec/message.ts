@@ -31,10 +31,8 @@ export function decode(layout: Layout, bytes: Uint8Array): IsoMessage {
  * @throws CodecError
  */
 function readWhole(cursor: Cursor, field: FieldLayout): string {
-  const start = cursor.at
-  const chipData = isChipData(field) ? readChipData(cursor, field) : null
-  if (chipData !== null) return chipData
-  cursor.at = start
+  // Chip data that are no list of tags are an answer about the chip, not about the message.
+  if (isChipData(field)) return readChipData(cursor, field)
   const value = readField(cursor, field)
   if (field.parts) refuseWrongParts(cursor.field, field, value, cursor.at)
   return value

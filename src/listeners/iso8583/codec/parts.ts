@@ -170,16 +170,11 @@ const readers: { [K in Kind]: (cursor: Cursor, name: string, layout: Of<K>) => P
       const lengthBytes = first < 0x80 ? Uint8Array.of(first) : take(cursor, first & 0x7f)
       const length = lengthBytes.reduce((sum, byte) => sum * 256 + byte, 0)
       const content = encodings.binary.read(cursor, length, { type: 'b' })
-      const before = scriptTemplates.has(tag) ? parts.get(tag) : undefined
-      if (before === undefined) add(cursor, parts, tag, content)
-      else parts.set(tag, before + content)
+      add(cursor, parts, tag, content)
     }
     return parts
   },
 }
-
-/** An answer may have several scripts (EMV book 3, 10.10): their contents are joined. */
-const scriptTemplates = new Set(['71', '72'])
 
 /** Adds the subfields after a bitmap to the parts, one after the other. @throws CodecError */
 function readSubfields(

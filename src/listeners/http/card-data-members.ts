@@ -14,7 +14,7 @@ export const cardDataMembers = {
         data: Type.String({
           minLength: 2,
           maxLength: 510,
-          pattern: stringPatterns.hexadecimal,
+          pattern: stringPatterns.hexadecimalBytes,
           description: 'Field 55 of ISO 8583 in hexadecimal digits.',
           ...secret,
         }),

@@ -210,12 +210,16 @@ async function decide(
 const provingChecks: readonly AuthorizationCheck['check'][] = ['cryptogram', 'card_value', 'cavv']
 
 /** Finds what costs no try, and so is counted instead. */
-function findMistake({ trail }: TracedRequest): 'expiry' | 'cryptogram' | null {
-  const last = trail.checks.at(-1)
-  if (last?.check === 'expiry') return 'expiry'
-  const isReplay = last?.findings?.includes('cryptogram_replayed')
-  const isValue = last !== undefined && provingChecks.includes(last.check)
-  return isValue && last.result === 'failed' && !isReplay ? 'cryptogram' : null
+function findMistake({ presentedChip, trail }: TracedRequest): 'expiry' | 'cryptogram' | null {
+  if (trail.checks.at(-1)?.check === 'expiry') return 'expiry'
+  // Also where the status of the card or a control objected first: a guess is a guess.
+  const isGuess = presentedChip?.checks.some(
+    ({ check, findings, result }) =>
+      provingChecks.includes(check) &&
+      result === 'failed' &&
+      !findings?.includes('cryptogram_replayed'),
+  )
+  return isGuess ? 'cryptogram' : null
 }
 
 const addressVerdicts = { match: 'passed', mismatch: 'failed', not_checked: 'not_given' } as const

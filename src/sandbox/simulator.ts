@@ -68,6 +68,7 @@ export const createSimulator = (context: AuthorizationContext, chips: VirtualChi
       money,
       offlinePin: offlinePin ?? null,
       country: simulation.merchant?.country,
+      transactionType: simulation.transactionType,
     })
     const answer = await sendRequest(context, caller, simulation, request, made)
     // The stored answer belongs to the cryptogram of the first request.

@@ -37,6 +37,8 @@ export interface Presented {
   readonly report?: Partial<ChipReport>
   /** TVR, in hexadecimal digits. */
   readonly tvr?: string
+  /** Tags that the chip makes its cryptogram of, otherwise than it does by default. */
+  readonly made?: Readonly<Record<string, string>>
   /** Tags to add, to replace, or (null) to leave out, after the cryptogram is made. */
   readonly changed?: Readonly<Record<string, string | null>>
 }
@@ -75,7 +77,8 @@ export async function playChip(
   const profile = chipProfiles[profileName]
   const chip = { card: { publicToken, encryptedPan: row.encryptedPan }, panSequenceNumber, profile }
   return {
-    async present({ amount = chipMoney.amount, atc, changed = {}, report, tvr = '0000000000' }) {
+    async present({ amount = chipMoney.amount, atc, changed = {}, made = {}, ...others }) {
+      const { report, tvr = '0000000000' } = others
       const values: Record<string, string> = {
         '9F02': String(amount).padStart(12, '0'),
         '9F03': '000000000000',
@@ -88,6 +91,7 @@ export async function playChip(
         '82': '1980',
         '9F36': atc.toString(16).padStart(4, '0'),
         '9F10': composeApplicationData(profile, { ...quiet, ...report }).toString('hex'),
+        ...made,
       }
       const tags = new Map(
         Object.entries(values).map(([tag, value]) => [tag, Buffer.from(value, 'hex')] as const),

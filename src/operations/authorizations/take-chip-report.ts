@@ -14,7 +14,7 @@ export async function takeChipReport(
   card: NamedCard,
 ): Promise<void> {
   const message = { chip, cardRead: 'chip', hasPinBlock: false, isAdvice: true } as const
-  const transaction = { money: null, merchant: null }
+  const transaction = { money: null, merchant: null, transactionType: null }
   const presented = await readChip(context, { ...message, transaction }, card)
   if (!presented?.reported || !presented.use) return
   const { remainingOfflineTries = null } = presented.use

@@ -3,12 +3,13 @@ import { composeChipData, parseChipData } from '../../domain/chip-data.ts'
 import { composeToldDecision } from '../../domain/chip-decision.ts'
 import type { ChipFinding } from '../../domain/chip-findings.ts'
 import { type ChipTags, chipProfiles, composeCryptogramData } from '../../domain/chip-profile.ts'
+import { chipTransactionTypes } from '../../domain/chip-transaction-types.ts'
 import { findCountryNumber } from '../../domain/countries.ts'
 import { findCurrency } from '../../domain/currencies.ts'
 import { type CardRead, isChipRead } from '../../domain/entry-mode.ts'
 import { findChipKeyVersion } from '../../domain/product-chip.ts'
 import { isApprovalCode } from '../../domain/response-code.ts'
-import type { Transaction } from '../../domain/transaction.ts'
+import type { Transaction, TransactionType } from '../../domain/transaction.ts'
 import type { ChipAnswer, ChipCryptogram, ChipReference } from '../../hsm/contract/chip.ts'
 import type { Hsm } from '../../hsm/contract/hsm.ts'
 import { UnknownKey } from '../../hsm/contract/stored-keys.ts'
@@ -33,7 +34,10 @@ export interface ChipMessage {
     readonly localDate?: string
   }
   readonly cardRead: CardRead
-  readonly transaction: Pick<Transaction, 'money' | 'merchant'>
+  readonly transaction: Pick<Transaction, 'money' | 'merchant'> & {
+    /** Null where the message does not say it. */
+    readonly transactionType: TransactionType | null
+  }
   readonly hasPinBlock: boolean
   /** Whether it reports a transaction that ended without the issuer. */
   readonly isAdvice?: boolean
@@ -137,7 +141,6 @@ async function verify(
   const { atc, chip, keyVersion, report, tags } = read
   const verdict = await verifyCryptogram(context, read)
   const chipCheck = checkData(message, found, tags)
-  if (chipCheck.responseCode && verdict.is !== 'right') return refuse([chipCheck])
   const counted = { check: 'cryptogram', atc } as const
   if (verdict.is !== 'right') {
     const isAway = verdict.is === 'unresolved'
@@ -148,7 +151,8 @@ async function verify(
       ...(isUnknown && { findings: ['key_unknown'] }),
       responseCode: isAway ? '96' : '88',
     }
-    return refuse([chipCheck, objected])
+    // Both are on record. The cryptogram decides, so that each wrong one counts as a guess.
+    return refuse([noteOnly(chipCheck), objected])
   }
   if (!found.isFresh && !message.isAdvice) return refuse(listReplay([chipCheck], atc))
   const isPinBlocked = ((tags.get('95')?.[2] ?? 0) & pinTriesUsedUp) !== 0
@@ -206,6 +210,9 @@ async function verifyCryptogram(
   }
 }
 
+/** A check that is on record, and objects to nothing. */
+const noteOnly = ({ responseCode: _, ...check }: ChipCheck): ChipCheck => check
+
 const declineWithChip = ({ check, findings = [] }: ChipCheck): ChipCheck => ({
   check,
   result: 'failed',
@@ -232,26 +239,40 @@ export const toReplayed = ({ checks }: PresentedChip): PresentedChip =>
 /** Compares the chip data with the message. */
 function checkData(message: ChipMessage, { chip }: FoundChip, tags: ChipTags): ChipCheck {
   const check = 'chip'
-  if (!isOtherTransaction(message, tags)) return { check, result: 'passed' }
+  const isMore = isMoreThanChipSaw(message.transaction, tags)
+  if (!isMore && !isOtherTransaction(message, tags)) return { check, result: 'passed' }
   const findings: ChipFinding[] = ['data_disagreement']
-  return chip.disagreement === 'decline'
+  return isMore || chip.disagreement === 'decline'
     ? { check, result: 'failed', findings, responseCode: '88' }
     : { check, result: 'passed', findings }
 }
 
-/** Whether the amount, the currency, the country or the date differs. What is absent agrees. */
+/**
+ * Whether the message asks for more than the chip made its cryptogram for, or for an amount in
+ * another currency, which cannot be compared.
+ */
+function isMoreThanChipSaw({ money }: ChipMessage['transaction'], tags: ChipTags): boolean {
+  if (money === null || money.amount === 0) return false
+  const [amount, currency] = [toHex(tags.get('9F02')), toHex(tags.get('5F2A'))]
+  // BCD: Number would read hexadecimal digits such as 01E2 as a power of ten.
+  if (!/^[0-9]{12}$/.test(amount) || !/^0[0-9]{3}$/.test(currency)) return true
+  const isOther = findCurrency(currency.slice(1))?.code !== money.currency
+  return isOther || money.amount > Number(amount)
+}
+
+/** Whether the amount, the country, the date or the type differs. What is absent agrees. */
 function isOtherTransaction({ chip, transaction }: ChipMessage, tags: ChipTags): boolean {
-  const { merchant, money } = transaction
-  const currency = findCurrency(toHex(tags.get('5F2A')).slice(1))
-  const isOtherMoney =
-    money !== null &&
-    (Number(toHex(tags.get('9F02'))) !== money.amount || currency?.code !== money.currency)
+  const { merchant, money, transactionType } = transaction
+  const isOtherAmount = money !== null && Number(toHex(tags.get('9F02'))) !== money.amount
   // An acquirer may be in another country than its terminal, so the merchant's country comes first.
   const country = findCountryNumber(merchant?.country ?? '') ?? chip.acquirerCountry
   const isOtherCountry = country !== undefined && toHex(tags.get('9F1A')) !== `0${country}`
   const isOtherDate =
     chip.localDate !== undefined && toHex(tags.get('9A')).slice(2) !== chip.localDate
-  return isOtherMoney || isOtherCountry || isOtherDate
+  const isOtherType =
+    transactionType !== null &&
+    !chipTransactionTypes[transactionType].includes(toHex(tags.get('9C')))
+  return isOtherAmount || isOtherCountry || isOtherDate || isOtherType
 }
 
 function listFindings(

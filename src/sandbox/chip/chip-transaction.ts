@@ -5,9 +5,11 @@ import {
   chipProfiles,
   composeCryptogramData,
 } from '../../domain/chip-profile.ts'
+import { chipTransactionTypes } from '../../domain/chip-transaction-types.ts'
 import { findCountryNumber } from '../../domain/countries.ts'
 import { findCurrency } from '../../domain/currencies.ts'
 import type { Money } from '../../domain/money.ts'
+import type { TransactionType } from '../../domain/transaction.ts'
 import type { VirtualChipState } from '../../storage/sandbox/virtual-chips.ts'
 import { summarizeResults } from './command-results.ts'
 
@@ -17,6 +19,7 @@ export type OfflinePinResult = 'right' | 'wrong' | 'blocked' | 'not_given'
 /** The circumstances at the terminal. */
 export interface TerminalTransaction {
   readonly money: Money
+  readonly transactionType: TransactionType
   readonly at: Date
   /** ISO 3166-1 alpha-3: where the terminal is. Null: in Spain. */
   readonly country: string | null
@@ -39,8 +42,6 @@ const applicationIds: Readonly<Record<ChipProfileName, string>> = {
 const constants = [
   // The chip verifies cardholders, and its terminal manages risks.
   ['82', '1800'],
-  // A purchase.
-  ['9C', '00'],
   // No cashback.
   ['9F03', '000000000000'],
   // Reads chips and stripes, and takes PINs online and offline.
@@ -71,7 +72,7 @@ const pinTriesExceeded = 0x20
 export function composeTransactionTags(
   profile: ChipProfileName,
   chip: VirtualChipState,
-  { at, country, money, offlinePin, unpredictableNumber }: TerminalTransaction,
+  { at, country, money, offlinePin, transactionType, unpredictableNumber }: TerminalTransaction,
 ): ChipTags {
   const atc = Buffer.alloc(2)
   atc.writeUInt16BE(chip.atc)
@@ -82,6 +83,7 @@ export function composeTransactionTags(
     ['9F02', String(money.amount).padStart(12, '0')],
     ['5F2A', (findCurrency(money.currency)?.number ?? '').padStart(4, '0')],
     ['9F1A', `0${findCountryNumber(country ?? '') ?? spain}`],
+    ['9C', chipTransactionTypes[transactionType][0]],
     ['5F34', chip.panSequenceNumber],
     ['9A', date],
     ['9F34', verificationResults[offlinePin]],

@@ -6,6 +6,7 @@ import type { Money } from '../../domain/money.ts'
 import type { Pin } from '../../domain/pin.ts'
 import { Problem } from '../../domain/problem.ts'
 import { findChipKeyVersion, type ProductChip } from '../../domain/product-chip.ts'
+import type { TransactionType } from '../../domain/transaction.ts'
 import type { StoredPin } from '../../hsm/contract/card.ts'
 import type { ChipCryptogram, ChipReference, ScriptKeys } from '../../hsm/contract/chip.ts'
 import type { Hsm } from '../../hsm/contract/hsm.ts'
@@ -48,6 +49,8 @@ interface ChipPurchase {
   readonly offlinePin: Pin | null
   /** ISO 3166-1 alpha-3: where the terminal is. Absent: in Spain. */
   readonly country?: string | undefined
+  /** Absent: a purchase. */
+  readonly transactionType?: TransactionType | undefined
 }
 
 /** What the chip wants: an authorization, or no transaction. */
@@ -238,7 +241,7 @@ function toReference({ card, state }: PresentChip): {
 async function makeCryptogram(
   context: VirtualChipContext,
   present: PresentChip,
-  { country, money, offlinePin }: ChipPurchase,
+  { country, money, offlinePin, transactionType = 'purchase' }: ChipPurchase,
 ): Promise<readonly [stored.VirtualChipState, MadeCryptogram]> {
   const { card, state } = present
   if (state.isCardBlocked) throw unusable('The issuer has blocked the chip permanently.')
@@ -255,6 +258,7 @@ async function makeCryptogram(
     money: money ?? { amount: 0, currency: card.currencyCode },
     at: context.now(),
     country: country ?? null,
+    transactionType,
     offlinePin: compared.result,
     unpredictableNumber,
   })

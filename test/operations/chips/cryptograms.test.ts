@@ -277,7 +277,8 @@ function mutate(good: Buffer): Buffer {
 
 test('data that differ from the message are recorded, or decline as the product says', async () => {
   const others = [
-    [{ amount: 999 }, {}],
+    [{ amount: 1_001 }, {}],
+    [{}, { transactionType: 'cash' }],
     [{}, { merchant: { country: 'PRT' } }],
   ] as const
   for (const [at, [presented, members]] of others.entries()) {
@@ -295,13 +296,64 @@ test('data that differ from the message are recorded, or decline as the product 
   })
   card = await issueChipCard(service, { cardProduct: 3220 })
   chip = await playChip(service, card)
-  const declined = await buy({ atc: 1, amount: 999 })
+  const declined = await buy({ atc: 1, amount: 1_001 })
   assert.equal(declined.json.responseCode, '88')
   assert.equal(await reasonOf(declined), 'chip_data_disagrees')
   const abroad = await buy({ atc: 2 }, { merchant: { country: 'PRT' } })
   assert.equal(await reasonOf(abroad), 'chip_data_disagrees')
   const agreeing = await buy({ atc: 3 }, { merchant: { country: 'ESP' } })
   assert.equal(agreeing.json.responseCode, '00')
+})
+
+test('a cryptogram never approves more than the chip saw, whatever the product says', async () => {
+  const more = { amount: chipMoney.amount - 1 }
+  for (const members of [{}, { transactionType: 'cash' }]) {
+    const declined = await buy({ atc: 1 + Object.keys(members).length, ...more }, members)
+    assert.equal(declined.json.responseCode, '88')
+    assert.equal(await reasonOf(declined), 'chip_data_disagrees')
+  }
+  const { publicToken } = card
+  const dear = { ...(await chip.present({ atc: 3 })) }
+  const inOtherMoney = { publicToken, amount: 1, currency: 'USD', chip: dear }
+  assert.equal((await ask(service, inOtherMoney)).json.responseCode, '57', 'not of this card')
+  const billed = { ...inOtherMoney, billingAmount: 1, billingCurrency: 'EUR' }
+  assert.equal((await ask(service, billed)).json.responseCode, '88')
+})
+
+test('an amount and a currency of the chip are digits, and no other notation', async () => {
+  for (const [at, made] of [{ '9F02': '0000000001E3' }, { '5F2A': 'F978' }].entries()) {
+    const declined = await buy({ atc: at + 1, made })
+    assert.equal(await reasonOf(declined), 'chip_data_disagrees')
+  }
+})
+
+test('chip data of an odd number of digits are refused', async () => {
+  const { publicToken } = card
+  const { data } = await chip.present({ atc: 1 })
+  const refused = await ask(service, { publicToken, ...chipMoney, chip: { data: `${data}A` } })
+  assert.equal(refused.status, 422)
+})
+
+test('a wrong cryptogram counts as a guess, also with other data or of a frozen card', async () => {
+  const changed = { '9F26': '0000000000000000' }
+  const countGuesses = async () => {
+    const [row] = await sql<{ guesses: number }>(
+      service.database,
+      `select coalesce(sum(cardinality(given_at)), 0)::integer as guesses from wrong_expiry
+       where public_token = $1`,
+      [card.publicToken],
+    )
+    return row?.guesses
+  }
+  const other = await buy({ atc: 1, amount: 1, changed })
+  assert.equal(await reasonOf(other), 'wrong_cryptogram')
+  assert.deepEqual((await checkOf(other, 'chip')).findings, ['data_disagreement'])
+  assert.equal(await countGuesses(), 1)
+  const path = `/cards/${card.publicToken}/status`
+  await service.call('PUT', path, { body: { cardStatusCode: '62' } })
+  const frozen = await buy({ atc: 1, changed })
+  assert.equal(frozen.json.responseCode, '62')
+  assert.equal(await countGuesses(), 2)
 })
 
 test('missing chip data are recorded where the product allows them', async () => {

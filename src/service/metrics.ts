@@ -90,7 +90,7 @@ export function authorizingObserver(registry: Registry, log: Logger): Authorizat
       faults.inc()
       log.error({ err }, 'the HSM gave no answer')
     },
-    chipNewsLost(err) {
+    chipResultsLost(err) {
       log.error({ err }, 'the state of commands to a chip was not recorded')
     },
   }

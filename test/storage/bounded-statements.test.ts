@@ -261,7 +261,7 @@ const creation = {
   panFingerprints: [{ fingerprint: keyHash, keyVersion: 1 }],
   productVersion,
 }
-const chipNews = {
+const chipResults = {
   publicToken: token,
   panSequenceNumber: '00',
   atc: 101,
@@ -504,7 +504,7 @@ const calls: readonly ((database: Database, limit: number) => Promise<unknown>)[
   (database) => updateCardStatus(database, act, { from: '00', to: '62' }),
   (database) => updatePin(database, act, earlierDay, newPin),
   (database) => updatePin(database, act, earlierDay, { ...newPin, chipPin }),
-  (database) => chipCommands.recordChipNews(database, chipNews),
+  (database) => chipCommands.recordChipResults(database, chipResults),
   (database) => chipCommands.queueRequestedCommand(database, requestedCommand, claim),
   (database) => chipCommands.findChippedCard(database, token, clientId),
   (database, limit) => chipCommands.listChips(database, token, limit),

@@ -163,7 +163,7 @@ export interface AuthorizationObserver {
   /** The HSM gave no answer. */
   hsmFaulted(error: unknown): void
   /** What happened to the commands of an answered chip was not recorded: they are sent again. */
-  chipNewsLost(error: unknown): void
+  chipResultsLost(error: unknown): void
 }
 
 export { type EntryMode, entryModes, pinBlockFormats }

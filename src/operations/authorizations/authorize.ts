@@ -23,7 +23,7 @@ import {
   objectToChip,
   presentChip,
   readRequestChip,
-  recordNews,
+  recordResults,
   toChipUse,
 } from './chip.ts'
 import { answerBlocked, blockedAnswer, compareAll, listKinds, pickOrigin } from './compare.ts'
@@ -59,7 +59,7 @@ export async function authorize(
     begun,
   )
   if (answer) {
-    await recordNews(context, begun.chip, answer)
+    await recordResults(context, begun.chip, answer)
     return answer
   }
   if (!keyed) throw new Error('An authorization without a key was not the first.')

@@ -2,7 +2,7 @@ import { isChipRead } from '../../domain/entry-mode.ts'
 import type { DeclineCode } from '../../domain/response-code.ts'
 import type { AuthorizedCard, NamedCard } from '../../storage/authorizations/begin.ts'
 import { checkStripe, joinStripe } from '../chips/check-stripe.ts'
-import { recordChipNews } from '../chips/commands.ts'
+import { recordChipResults } from '../chips/commands.ts'
 import type { PresentedChip } from '../chips/presented-chip.ts'
 import { readChip, toReplayed } from '../chips/read-chip.ts'
 import type { Answer } from '../idempotency/idempotency.ts'
@@ -68,14 +68,14 @@ function noteMissing(
 }
 
 /** Records what the chip reported of its commands, and which ones the answer carries. */
-export async function recordNews(
+export async function recordResults(
   context: AuthorizationContext,
   chip: PresentedChip | null,
   { replayed, result }: Answer<Authorization>,
 ): Promise<void> {
   if (!chip?.reported || !result.chip || replayed) return
   const answered = await chip.answer(result.responseCode)
-  await recordChipNews(context, chip.reported, answered?.sent ?? [])
+  await recordChipResults(context, chip.reported, answered?.sent ?? [])
 }
 
 /** Adds the answer to the chip, if the request has a chip to answer. */

@@ -1,5 +1,5 @@
 import type { NamedCard } from '../../storage/authorizations/begin.ts'
-import { recordChipNews } from '../chips/commands.ts'
+import { recordChipResults } from '../chips/commands.ts'
 import { readChip } from '../chips/read-chip.ts'
 import type { AuthorizationContext } from './authorization.ts'
 
@@ -18,5 +18,5 @@ export async function takeChipReport(
   const presented = await readChip(context, { ...message, transaction }, card)
   if (!presented?.reported || !presented.use) return
   const { remainingOfflineTries = null } = presented.use
-  await recordChipNews(context, { ...presented.reported, remainingOfflineTries }, [])
+  await recordChipResults(context, { ...presented.reported, remainingOfflineTries }, [])
 }

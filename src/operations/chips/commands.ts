@@ -151,13 +151,13 @@ function makeCommand(
   return hsm.makeCommand(chip, keys, cryptogram, header, Buffer.alloc(0))
 }
 
-/** The dependencies of recording news. */
-interface NewsRecorder {
+/** The dependencies of recording results. */
+interface ResultRecorder {
   readonly database: Database
-  readonly observe: { chipNewsLost(error: unknown): void }
+  readonly observe: { chipResultsLost(error: unknown): void }
 }
 
-/** A message of a chip whose news are recorded. */
+/** A message of a chip whose results are recorded. */
 export interface ReportedChip extends ReportedCommands {
   readonly publicToken: PublicToken
   /** Null if the message does not say it, or if its own commit records it. */
@@ -170,17 +170,17 @@ export interface ReportedChip extends ReportedCommands {
  * is reported and the answer stands: the commands are sent again.
  * @param sent the numbers of the commands in the answer.
  */
-export async function recordChipNews(
-  { database, observe }: NewsRecorder,
+export async function recordChipResults(
+  { database, observe }: ResultRecorder,
   { publicToken, remainingOfflineTries, report, waiting }: ReportedChip,
   sent: readonly number[],
 ): Promise<void> {
   const { done, failed } = findEndedCommands(waiting, report)
-  const hasNews = sent.length + done.length + failed.length > 0 || remainingOfflineTries !== null
-  if (!hasNews) return
+  const isChanged = sent.length + done.length + failed.length > 0 || remainingOfflineTries !== null
+  if (!isChanged) return
   const { atc, panSequenceNumber } = report
-  const news = { publicToken, panSequenceNumber, atc, sent, done, failed, remainingOfflineTries }
+  const results = { publicToken, panSequenceNumber, atc, sent, done, failed, remainingOfflineTries }
   await storedCommands
-    .recordChipNews(database, news)
-    .catch((error: unknown) => observe.chipNewsLost(error))
+    .recordChipResults(database, results)
+    .catch((error: unknown) => observe.chipResultsLost(error))
 }

@@ -1,7 +1,7 @@
 -- The commands to chips. The rules of their states are in database/functions/chips.
 
--- name: record_chip_news
-select record_chip_news(
+-- name: record_chip_results
+select record_chip_results(
   p_public_token => :publicToken,
   p_pan_sequence_number => :panSequenceNumber,
   p_atc => :atc,
@@ -9,7 +9,7 @@ select record_chip_news(
   p_done => :done::integer[],
   p_failed => :failed::integer[],
   p_remaining_offline_tries => :remainingOfflineTries
-) as "hasNews";
+) as "isChanged";
 
 -- name: request_chip_command
 select request_chip_command(

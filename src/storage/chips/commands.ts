@@ -8,7 +8,7 @@ import { type Claim, type ClaimValues, claimParameters } from '../idempotency/id
 const declare = loadStatements(import.meta.url)
 
 /** The changes by a message of a chip and its answer. Commands are named by their numbers. */
-export interface ChipNews {
+export interface ChipResults {
   readonly publicToken: PublicToken
   readonly panSequenceNumber: string
   readonly atc: number
@@ -18,11 +18,14 @@ export interface ChipNews {
   readonly remainingOfflineTries: number | null
 }
 
-const recordNews = declare<ChipNews>('record_chip_news')
+const recordResults = declare<ChipResults>('record_chip_results')
 
 /** Records what changed, once: what is known already does not change. */
-export const recordChipNews = async (connection: Connection, news: ChipNews): Promise<void> => {
-  await recordNews(connection, news)
+export const recordChipResults = async (
+  connection: Connection,
+  results: ChipResults,
+): Promise<void> => {
+  await recordResults(connection, results)
 }
 
 interface OwnCard {

@@ -43,7 +43,7 @@ const operations = (faults: {
     expiryWrong: () => undefined,
     cryptogramWrong: () => undefined,
     hsmFaulted: () => undefined,
-    chipNewsLost: () => undefined,
+    chipResultsLost: () => undefined,
   },
 })
 

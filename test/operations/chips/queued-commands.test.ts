@@ -4,7 +4,7 @@ import type { PublicToken } from '../../../src/domain/identifiers.ts'
 import { usualChip } from '../../../src/domain/product-chip.ts'
 import { demoProducts } from '../../../src/sandbox/demo-data.ts'
 import { findTries } from '../../../src/storage/cards/tries.ts'
-import { type ChipNews, recordChipNews } from '../../../src/storage/chips/commands.ts'
+import { type ChipResults, recordChipResults } from '../../../src/storage/chips/commands.ts'
 import { product } from '../../support/builders.ts'
 import { chippedCard, listCommandNumbers } from '../../support/chips.ts'
 import { openTestService, sql, strongPins, type TestService } from '../../support/service.ts'
@@ -50,8 +50,8 @@ const listEvents = async (publicToken: PublicToken): Promise<readonly string[]> 
     )
   ).map(({ type }) => type)
 
-const record = (publicToken: PublicToken, news: Partial<ChipNews>) =>
-  recordChipNews(service.database, {
+const record = (publicToken: PublicToken, results: Partial<ChipResults>) =>
+  recordChipResults(service.database, {
     publicToken,
     panSequenceNumber: '00',
     atc: 1,
@@ -59,7 +59,7 @@ const record = (publicToken: PublicToken, news: Partial<ChipNews>) =>
     done: [],
     failed: [],
     remainingOfflineTries: null,
-    ...news,
+    ...results,
   })
 
 test('a new PIN and an unblock wait for the chip, and the status of the PIN follows them', async () => {

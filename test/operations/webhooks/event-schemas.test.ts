@@ -9,7 +9,7 @@ import { eventTypes } from '../../../src/domain/event-type.ts'
 import { bodyExamples } from '../../../src/listeners/public/openapi/examples.ts'
 import { messageSchemas, PingMessageSchema } from '../../../src/listeners/public/schemas/events.ts'
 import { expireHolds } from '../../../src/operations/payments/expiry.ts'
-import { recordChipNews } from '../../../src/storage/chips/commands.ts'
+import { recordChipResults } from '../../../src/storage/chips/commands.ts'
 import { chippedCard, listCommandNumbers } from '../../support/chips.ts'
 import { after, approve, hang } from '../../support/decision-endpoint.ts'
 import { openPostgres } from '../../support/postgres.ts'
@@ -67,9 +67,19 @@ async function commandChip(service: DeliveryService): Promise<void> {
   await service.call('POST', `/card-pin/${publicToken}/pin`, { body: { pin } })
   await service.call('POST', `/card-pin/${publicToken}/pin/unblock`)
   const [change = 0, unblock = 0] = await listCommandNumbers(service, publicToken)
-  const news = { publicToken, panSequenceNumber: '00', atc: 1, remainingOfflineTries: null }
-  await recordChipNews(service.database, { ...news, sent: [change, unblock], done: [], failed: [] })
-  await recordChipNews(service.database, { ...news, sent: [], done: [unblock], failed: [change] })
+  const results = { publicToken, panSequenceNumber: '00', atc: 1, remainingOfflineTries: null }
+  await recordChipResults(service.database, {
+    ...results,
+    sent: [change, unblock],
+    done: [],
+    failed: [],
+  })
+  await recordChipResults(service.database, {
+    ...results,
+    sent: [],
+    done: [unblock],
+    failed: [change],
+  })
 }
 
 /** Sends messages of a network about payments, and expires a hold. */

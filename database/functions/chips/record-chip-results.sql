@@ -12,7 +12,7 @@
 -- Returns whether anything changed.
 --
 -- Distributed by p_public_token, beside card.
-create or replace function record_chip_news(
+create or replace function record_chip_results(
   p_public_token text,
   p_pan_sequence_number text,
   p_atc integer,
@@ -27,7 +27,7 @@ declare
   v_card card;
   v_command chip_command;
   v_state text;
-  v_has_news boolean := false;
+  v_is_changed boolean := false;
   v_restores_tries boolean := false;
   v_now timestamptz := clock_timestamp();
 begin
@@ -44,7 +44,7 @@ begin
       when v_command.command_number = any (p_sent) then 'sent'
     end;
     continue when v_state is null;
-    v_has_news := true;
+    v_is_changed := true;
     v_restores_tries := v_restores_tries
       or v_state = 'done' and v_command.command in ('change_pin', 'unblock_pin');
     if v_state = 'sent' then
@@ -82,7 +82,7 @@ begin
     set remaining_offline_tries = p_remaining_offline_tries,
       offline_tries_at = v_now
     where public_token = p_public_token and pan_sequence_number = p_pan_sequence_number;
-    v_has_news := v_has_news or found;
+    v_is_changed := v_is_changed or found;
   end if;
   if v_restores_tries then
     update chip
@@ -91,6 +91,6 @@ begin
     where public_token = p_public_token and pan_sequence_number = p_pan_sequence_number
       and remaining_offline_tries = 0;
   end if;
-  return v_has_news;
+  return v_is_changed;
 end
 $function$;

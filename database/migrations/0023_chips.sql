@@ -40,12 +40,14 @@ create table chip_command (
   sent_at timestamptz,
   sent_count integer not null default 0 check (sent_count >= 0),
   -- The chip (its PAN sequence number) that an answer carried it to last, and the counter of that
-  -- transaction.
+  -- transaction, and the number of commands in that answer.
   sent_to text,
   sent_atc integer,
+  sent_with integer check (sent_with > 0),
   ended_at timestamptz,
   primary key (public_token, command_number),
   check ((sent_to is null) = (sent_atc is null)),
+  check ((sent_to is null) = (sent_with is null)),
   check ((pin_block is null) = (pin_key is null)),
   check (pin_block is null or command = 'change_pin' and state in ('pending', 'sent'))
 );

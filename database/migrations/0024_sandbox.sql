@@ -56,6 +56,8 @@ create table virtual_chip (
   cryptogram_data bytea,
   unpredictable_number bytea,
   cryptogram bytea,
+  -- No right answer came to the last cryptogram, so the results are those of an answer before.
+  is_online_incomplete boolean not null default false,
   -- What the last answer's commands led to, in the form of tag 9F5B.
   command_results bytea not null default '',
   -- The values of data objects that commands put, in hexadecimal digits, by tag.

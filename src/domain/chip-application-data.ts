@@ -16,6 +16,8 @@ export interface ChipReport {
   readonly processedCommands: number
   /** Whether one of them failed. */
   readonly hasFailedCommand: boolean
+  /** The last online transaction was not completed; null where the chips do not report it. */
+  readonly isLastOnlineIncomplete: boolean | null
 }
 
 type Layout = Pick<ChipProfile, 'applicationData'>
@@ -49,6 +51,7 @@ export function parseApplicationData(
     remainingOfflineTries: isOfflinePinBlocked ? 0 : reported,
     processedCommands: halfOf(commands.processed),
     hasFailedCommand: hasBit(commands.failed),
+    isLastOnlineIncomplete: commands.lastOnlineIncomplete && hasBit(commands.lastOnlineIncomplete),
   }
 }
 
@@ -79,6 +82,9 @@ export function composeApplicationData(
   }
   setHalf(commands.processed, report.processedCommands)
   setBit(commands.failed, report.hasFailedCommand)
+  if (commands.lastOnlineIncomplete) {
+    setBit(commands.lastOnlineIncomplete, report.isLastOnlineIncomplete === true)
+  }
   return bytes
 }
 

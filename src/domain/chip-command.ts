@@ -36,6 +36,8 @@ export interface WaitingChipCommand {
   /** The chip that an answer carried it to, and the counter of that transaction; null if none. */
   readonly sentTo: string | null
   readonly sentAtc: number | null
+  /** The number of commands in that answer. */
+  readonly sentWith: number | null
 }
 
 /** The greatest number of bytes of a value that a command puts: an answer has room for it. */
@@ -45,15 +47,18 @@ export const putDataMost = 64
 export interface ChipCommandReport {
   readonly panSequenceNumber: string
   readonly atc: number
+  /** The highest counter of this chip before; null if the chip was not seen before. */
+  readonly lastAtc: number | null
+  /** Whether it comes in an advice, which has the counter of the request before it. */
+  readonly isAdvice: boolean
   /** The terminal's results (tag 9F5B); null if it sent none. */
   readonly results: Uint8Array | null
-  /**
-   * How many commands the chip says it has processed since its last online transaction; null if the
-   * profile does not say.
-   */
-  readonly processed: number | null
+  /** How many commands of the last answer the chip says it has executed. */
+  readonly processed: number
   /** Whether the chip says that a command failed. */
   readonly hasFailed: boolean
+  /** Whether the last online transaction was not completed; null if the chip does not say it. */
+  readonly isLastOnlineIncomplete: boolean | null
 }
 
 /** The numbers of the commands that have ended. */
@@ -63,53 +68,73 @@ export interface EndedChipCommands {
 }
 
 /**
- * Finds the waiting commands that a report ends. The terminal's results come first. A command
- * without a result counts by what the chip itself says in a later online transaction.
+ * Finds the waiting commands that a report ends, among those that an answer carried to its chip.
+ * The terminal's results come first. Without them, the chip's own count decides, if it is certainly
+ * that of the answer with the command.
  */
 export function findEndedCommands(
   waiting: readonly WaitingChipCommand[],
   report: ChipCommandReport,
 ): EndedChipCommands {
-  const results = readCommandResults(report.results)
-  const carried = waiting.filter((command) => wasCarriedBefore(command, report))
-  const outcomes = waiting.map((command) => {
-    const result = results.get(command.number)
-    if (result !== undefined) return { number: command.number, outcome: result }
-    return { number: command.number, outcome: carried.includes(command) && readOutcome(report) }
-  })
+  const results = report.results && readCommandResults(report.results)
+  const outcomes = waiting.map((command) => ({
+    number: command.number,
+    outcome: results
+      ? wasCarriedBefore(command, report) && results.get(command.number)
+      : readOutcome(command, report),
+  }))
   const select = (outcome: 'done' | 'failed') =>
     outcomes.filter((each) => each.outcome === outcome).map(({ number }) => number)
   return { done: select('done'), failed: select('failed') }
 }
 
-/** Whether an earlier answer carried a command to the chip of the report. */
+/** Whether an earlier answer, or the one that an advice is about, carried a command to the chip. */
 const wasCarriedBefore = (
   { sentAtc, sentTo }: WaitingChipCommand,
-  { atc, panSequenceNumber }: ChipCommandReport,
-): boolean => sentAtc !== null && sentTo === panSequenceNumber && atc > sentAtc
-
-function readOutcome({ hasFailed, processed }: ChipCommandReport): 'done' | 'failed' | null {
-  if (hasFailed) return 'failed'
-  return processed !== null && processed > 0 ? 'done' : null
-}
-
-/** The bytes of one result: the outcome, and the number of the command. */
-const resultLength = 5
+  { atc, isAdvice, panSequenceNumber }: ChipCommandReport,
+): boolean =>
+  sentAtc !== null &&
+  sentTo === panSequenceNumber &&
+  (atc > sentAtc || (isAdvice && atc === sentAtc))
 
 /**
- * Reads the results of commands (EMV Book 4, annex A4; tag 9F5B): five bytes for each one. The
- * high half of the first byte is 2 for a command that was processed, 1 for one that failed, and 0
- * for one that was not performed, which waits on.
+ * Reads the outcome of a command from the chip's own count. After a lost answer, a chip still
+ * counts the commands of an answer before it. So the count must be that of the last answer: the
+ * chip says that its last online transaction was completed, and no other one came since.
  */
-function readCommandResults(
-  results: Uint8Array | null,
-): ReadonlyMap<number, 'done' | 'failed' | null> {
+function readOutcome(
+  { sentAtc, sentTo, sentWith }: WaitingChipCommand,
+  report: ChipCommandReport,
+): 'done' | 'failed' | null {
+  const isOfLastAnswer =
+    sentAtc !== null &&
+    sentTo === report.panSequenceNumber &&
+    sentAtc === report.lastAtc &&
+    report.atc > sentAtc &&
+    report.isLastOnlineIncomplete === false
+  if (!isOfLastAnswer) return null
+  // Of several commands, the chip does not say which one failed.
+  if (report.hasFailed) return sentWith === 1 ? 'failed' : null
+  return report.processed === sentWith ? 'done' : null
+}
+
+/** The bytes of one result (tag 9F5B): the outcome, and the number of the command. */
+export const commandResultLength = 5
+
+/**
+ * The outcomes in the high half of the first byte of a result (EMV Book 4, annex A5). A command
+ * that was not carried out waits on.
+ */
+export const commandResultCodes = { not_carried_out: 0, failed: 1, done: 2 } as const
+
+function readCommandResults(results: Uint8Array): ReadonlyMap<number, 'done' | 'failed' | null> {
   const read = new Map<number, 'done' | 'failed' | null>()
-  const bytes = Buffer.from(results ?? [])
-  for (let at = 0; at + resultLength <= bytes.length; at += resultLength) {
+  const bytes = Buffer.from(results)
+  for (let at = 0; at + commandResultLength <= bytes.length; at += commandResultLength) {
     const outcome = bytes.readUInt8(at) >> 4
+    const { done, failed } = commandResultCodes
     const number = bytes.readUInt32BE(at + 1)
-    read.set(number, outcome === 2 ? 'done' : outcome === 1 ? 'failed' : null)
+    read.set(number, outcome === done ? 'done' : outcome === failed ? 'failed' : null)
   }
   return read
 }

@@ -76,6 +76,8 @@ export interface ApplicationDataLayout {
     /** How many commands of the previous answer the chip executed. */
     readonly processed: HalfByte
     readonly failed: NumberedBit
+    /** The last online transaction was not completed; null where the chip does not report it. */
+    readonly lastOnlineIncomplete: NumberedBit | null
   }
 }
 
@@ -87,7 +89,11 @@ const visaFormat1 = {
   resultsAt: 3,
   firstCryptogramByte: 2,
   offlinePin: { performed: [2, 3], failed: [2, 2], blocked: [3, 7], remainingTries: null },
-  commands: { processed: { byte: 4, half: 'high' }, failed: [4, 4] },
+  commands: {
+    processed: { byte: 4, half: 'high' },
+    failed: [4, 4],
+    lastOnlineIncomplete: [3, 8],
+  },
 } as const satisfies Omit<ApplicationDataLayout, 'template'>
 
 /** EMV Book 3, annex C7: the common core definitions, with a CVR of 5 bytes. */
@@ -103,7 +109,11 @@ const commonCore = {
     blocked: [2, 2],
     remainingTries: { byte: 2, half: 'high' },
   },
-  commands: { processed: { byte: 4, half: 'high' }, failed: [4, 4] },
+  commands: {
+    processed: { byte: 4, half: 'high' },
+    failed: [4, 4],
+    lastOnlineIncomplete: [2, 1],
+  },
 } as const satisfies Omit<ApplicationDataLayout, 'template'>
 
 /**
@@ -122,7 +132,11 @@ const mChip = {
     blocked: [4, 4],
     remainingTries: { byte: 3, half: 'low' },
   },
-  commands: { processed: { byte: 3, half: 'high' }, failed: [5, 1] },
+  commands: {
+    processed: { byte: 3, half: 'high' },
+    failed: [5, 1],
+    lastOnlineIncomplete: null,
+  },
 } as const satisfies Omit<ApplicationDataLayout, 'template'>
 
 /** The card status update (EMV Book 3, annex C9). */

@@ -18,10 +18,12 @@ const quiet: ChipReport = {
   remainingOfflineTries: null,
   processedCommands: 0,
   hasFailedCommand: false,
+  isLastOnlineIncomplete: false,
 }
 
 for (const name of names) {
   const profile = chipProfiles[name]
+  const hasCompletion = profile.applicationData.commands.lastOnlineIncomplete !== null
   const hasTries = profile.applicationData.offlinePin.remainingTries !== null
 
   test(`each report of a chip is read as it was composed: ${name}`, () => {
@@ -36,6 +38,7 @@ for (const name of names) {
         remainingOfflineTries: isOfflinePinBlocked ? 0 : hasTries ? 2 : null,
         processedCommands: bits,
         hasFailedCommand: (bits & 8) !== 0,
+        isLastOnlineIncomplete: hasCompletion ? bits % 5 === 0 : null,
       }
       const composed = composeApplicationData(profile, report)
       assert.deepEqual(parseApplicationData(profile, composed), report)
@@ -75,6 +78,14 @@ test('bits are where the specifications have them', () => {
       '0110a00030080100',
       '0114a00030080100',
       '0fa501a002003800',
+    ]),
+  )
+  assert.deepEqual(
+    names.map((name) => compose(name, { ...quiet, isLastOnlineIncomplete: true })),
+    ['06010a03a08000', '06011203a08000', '1f2201a001000000'].concat([
+      '0110a00000000000',
+      '0114a00000000000',
+      '0fa501a001000000',
     ]),
   )
   assert.deepEqual(

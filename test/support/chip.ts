@@ -55,6 +55,7 @@ const quiet: ChipReport = {
   remainingOfflineTries: null,
   processedCommands: 0,
   hasFailedCommand: false,
+  isLastOnlineIncomplete: false,
 }
 
 export interface PlayedChip {

@@ -62,7 +62,8 @@ begin
         'pinKey', command.pin_key,
         'dataObject', encode(command.data_object, 'hex'),
         'sentTo', command.sent_to,
-        'sentAtc', command.sent_atc
+        'sentAtc', command.sent_atc,
+        'sentWith', command.sent_with
       )
       order by command.command_number
     )

@@ -53,7 +53,8 @@ begin
         sent_at = v_now,
         sent_count = sent_count + 1,
         sent_to = p_pan_sequence_number,
-        sent_atc = p_atc
+        sent_atc = p_atc,
+        sent_with = cardinality(p_sent)
       where public_token = p_public_token and command_number = v_command.command_number;
     else
       update chip_command

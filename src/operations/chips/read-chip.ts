@@ -162,19 +162,7 @@ async function verify(
     ? [passed, compared]
     : [compared, passed, ...checkOfflinePin(report, isPinBlocked, message.hasPinBlock)]
   const { panSequenceNumber } = chip
-  const reported: ReportedChip = {
-    publicToken: found.publicToken,
-    // The commit of the authorization records them.
-    remainingOfflineTries: null,
-    waiting: found.waiting,
-    report: {
-      panSequenceNumber,
-      atc,
-      results: tags.get('9F5B') ?? null,
-      processed: report.processedCommands,
-      hasFailed: report.hasFailedCommand,
-    },
-  }
+  const reported = composeReport(message, found, read)
   return {
     checks,
     objection: checks.at(-1)?.responseCode ?? null,
@@ -187,6 +175,30 @@ async function verify(
     },
     reported,
     answer: answerOnce(context, read, reported, verdict.approval),
+  }
+}
+
+/** What the message says of commands that were sent. */
+function composeReport(
+  { isAdvice = false }: ChipMessage,
+  found: FoundChip,
+  { atc, chip, report, tags }: ReadMessage,
+): ReportedChip {
+  return {
+    publicToken: found.publicToken,
+    // The commit of the authorization records them.
+    remainingOfflineTries: null,
+    waiting: found.waiting,
+    report: {
+      panSequenceNumber: chip.panSequenceNumber,
+      atc,
+      lastAtc: found.highestAtc,
+      isAdvice,
+      results: tags.get('9F5B') ?? null,
+      processed: report.processedCommands,
+      hasFailed: report.hasFailedCommand,
+      isLastOnlineIncomplete: report.isLastOnlineIncomplete,
+    },
   }
 }
 

@@ -132,5 +132,6 @@ function composeOwnReport(
     remainingOfflineTries,
     processedCommands: Math.min(processed, 15),
     hasFailedCommand: failed > 0,
+    isLastOnlineIncomplete: chip.isOnlineIncomplete,
   })
 }

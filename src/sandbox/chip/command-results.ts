@@ -1,5 +1,7 @@
+import { commandResultCodes, commandResultLength } from '../../domain/chip-command.ts'
+
 /** The result of a command in an answer. */
-type CommandResult = 'done' | 'failed' | 'not_carried_out'
+type CommandResult = keyof typeof commandResultCodes
 
 /** A command that a chip was given. */
 export interface CarriedCommand {
@@ -8,20 +10,12 @@ export interface CarriedCommand {
   readonly result: CommandResult
 }
 
-/** The high half of the first byte of a result (EMV Book 4, annex A5; tag 9F5B). */
-const codes: Readonly<Record<CommandResult, number>> = {
-  not_carried_out: 0x00,
-  failed: 0x10,
-  done: 0x20,
-}
-const resultLength = 5
-
 /** Composes the results of commands (tag 9F5B): five bytes for each one. */
 export const composeResults = (commands: readonly CarriedCommand[]): Buffer =>
   Buffer.concat(
     commands.map(({ number, result }) => {
-      const bytes = Buffer.alloc(resultLength)
-      bytes.writeUInt8(codes[result])
+      const bytes = Buffer.alloc(commandResultLength)
+      bytes.writeUInt8(commandResultCodes[result] << 4)
       bytes.writeUInt32BE(number, 1)
       return bytes
     }),
@@ -32,7 +26,7 @@ export function summarizeResults(results: Uint8Array): {
   readonly processed: number
   readonly failed: number
 } {
-  const firsts = Array.from(results).filter((_, at) => at % resultLength === 0)
-  const count = (code: number): number => firsts.filter((first) => first === code).length
-  return { processed: count(codes.done), failed: count(codes.failed) }
+  const firsts = Array.from(results).filter((_, at) => at % commandResultLength === 0)
+  const count = (code: number): number => firsts.filter((first) => first >> 4 === code).length
+  return { processed: count(commandResultCodes.done), failed: count(commandResultCodes.failed) }
 }

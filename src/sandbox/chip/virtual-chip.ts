@@ -272,7 +272,7 @@ async function makeCryptogram(
   const kind = cryptogramKinds[decision]
   const data = composeChipData([['9F26', cryptogram], ['9F27', kind], ...tags])
   return [
-    { ...counted, cryptogramData, unpredictableNumber, cryptogram },
+    { ...counted, cryptogramData, unpredictableNumber, cryptogram, isOnlineIncomplete: true },
     {
       chip: { data: data.toString('hex').toUpperCase() },
       atc: counted.atc,
@@ -343,7 +343,7 @@ async function takeAnswer(
   }
   const [state, commands] = await carryOut(context, present, cryptogram, settled, answer.commands)
   return [
-    { ...state, commandResults: composeResults(commands) },
+    { ...state, commandResults: composeResults(commands), isOnlineIncomplete: false },
     { answerVerified: true, approved: isApproved && authenticated.isApproval, commands },
   ]
 }

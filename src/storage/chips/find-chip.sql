@@ -61,7 +61,8 @@ cross join lateral (
         'pinKey', command.pin_key,
         'dataObject', encode(command.data_object, 'hex'),
         'sentTo', command.sent_to,
-        'sentAtc', command.sent_atc
+        'sentAtc', command.sent_atc,
+        'sentWith', command.sent_with
       )
       order by command.command_number
     ) as commands

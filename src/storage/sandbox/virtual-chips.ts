@@ -63,6 +63,8 @@ export interface VirtualChipState {
   readonly cryptogramData: Uint8Array | null
   readonly unpredictableNumber: Uint8Array | null
   readonly cryptogram: Uint8Array | null
+  /** No right answer came to the last cryptogram. */
+  readonly isOnlineIncomplete: boolean
   /** The results of the last answer's commands, in the form of tag 9F5B. */
   readonly commandResults: Uint8Array
   /** In hexadecimal digits, by tag. */

@@ -1,6 +1,11 @@
 import assert from 'node:assert/strict'
 import { before, test } from 'node:test'
-import { findEndedCommands, type WaitingChipCommand } from '../../../src/domain/chip-command.ts'
+import {
+  type ChipCommandReport,
+  findEndedCommands,
+  type WaitingChipCommand,
+} from '../../../src/domain/chip-command.ts'
+import { composeChipData, listChipTags } from '../../../src/domain/chip-data.ts'
 import { type ChipProfileName, chipProfileNames } from '../../../src/domain/chip-profile.ts'
 import type { PublicToken } from '../../../src/domain/identifiers.ts'
 import { chippedCard } from '../../support/chips.ts'
@@ -29,10 +34,24 @@ async function openChip(profile: ChipProfileName = 'visa-cvn18') {
   return { card, call, read: async () => (await service.call('GET', path)).json }
 }
 
+/** A transaction: the PIN that the chip compares, and what gets lost. */
+interface Payment {
+  readonly pin?: string
+  readonly isAnswerLost?: boolean
+  /** Of the terminal, in tag 9F5B. */
+  readonly areResultsLost?: boolean
+}
+
+const leaveOutResults = (data: string): string => {
+  const read = listChipTags(Buffer.from(data, 'hex'))
+  assert.ok('list' in read)
+  return composeChipData(read.list.filter(([tag]) => tag !== '9F5B')).toString('hex')
+}
+
 /** One online transaction: the network's request, and its answer in the chip. */
 async function payOnline(
   { call, card }: ChippedCard,
-  { pin, isAnswerLost = false }: { readonly pin?: string; readonly isAnswerLost?: boolean } = {},
+  { areResultsLost = false, isAnswerLost = false, pin }: Payment = {},
 ) {
   const made = await call('/transactions', { amount: 100, currency: 'EUR', ...(pin && { pin }) })
   const body = {
@@ -41,14 +60,15 @@ async function payOnline(
     reference: 'R-1',
     amount: 100,
     currency: 'EUR',
-    chip: { data: made.chip.data },
+    chip: { data: areResultsLost ? leaveOutResults(made.chip.data) : made.chip.data },
   }
   const options = { as: 'network', listener: 'private', body } as const
   const { json } = await service.call('POST', '//network/authorizations', options)
   const { approved, chip, responseCode } = json
-  if (isAnswerLost || !chip) return { responseCode, commands: [] }
+  const { offlinePin } = made
+  if (isAnswerLost || !chip) return { responseCode, offlinePin, commands: [] }
   const { commands } = await call('/answers', { chip, approved })
-  return { responseCode, commands }
+  return { responseCode, offlinePin, commands }
 }
 
 const readPinStatus = async (publicToken: PublicToken) =>
@@ -102,6 +122,27 @@ test('an answer that never reaches the chip is followed by another one with the 
   assert.equal((await readPinStatus(card.publicToken)).chipUpdate, 'done')
 })
 
+for (const areResultsLost of [false, true]) {
+  const terminal = areResultsLost ? 'that reports no results' : 'that reports results'
+  test(`a PIN is sent again after a lost answer, at a terminal ${terminal}`, async () => {
+    const opened = await openChip()
+    const { publicToken } = opened.card
+    const [before = '', after = ''] = strongPins(opened.card)
+    const setPin = (pin: string) =>
+      service.call('POST', `/card-pin/${publicToken}/pin`, { body: { pin } })
+    await setPin(before)
+    await payOnline(opened)
+    await setPin(after)
+    await payOnline(opened, { areResultsLost, isAnswerLost: true })
+    // The chip still counts the change before, and says that no answer came to it since.
+    const next = await payOnline(opened, { areResultsLost })
+    assert.equal(next.commands.length, 1)
+    assert.equal((await readPinStatus(publicToken)).chipUpdate, 'sent')
+    assert.equal((await payOnline(opened, { areResultsLost, pin: after })).offlinePin, 'right')
+    assert.equal((await readPinStatus(publicToken)).chipUpdate, 'done')
+  })
+}
+
 test('a command whose sending was never recorded is sent again', async () => {
   const opened = await openChip()
   const { card } = opened
@@ -110,7 +151,7 @@ test('a command whose sending was never recorded is sent again', async () => {
   // As if the process had been killed between the commit of the answer and this record.
   await sql(
     service.database,
-    `update chip_command set state = 'pending', sent_to = null, sent_atc = null, sent_count = 0
+    `update chip_command set state = 'pending', sent_to = null, sent_atc = null, sent_with = null, sent_count = 0
      where public_token = $1`,
     [card.publicToken],
   )
@@ -137,7 +178,7 @@ test('commands that do not fit into one answer follow in the next ones, in their
   )
 })
 
-const sentTo = (number: number, atc: number | null): WaitingChipCommand => ({
+const sentTo = (number: number, atc: number | null, sentWith = 1): WaitingChipCommand => ({
   number,
   command: 'unblock_pin',
   pinBlock: null,
@@ -145,28 +186,69 @@ const sentTo = (number: number, atc: number | null): WaitingChipCommand => ({
   dataObject: null,
   sentTo: atc === null ? null : '00',
   sentAtc: atc,
+  sentWith: atc === null ? null : sentWith,
 })
-const report = { panSequenceNumber: '00', atc: 8, results: null, processed: 1, hasFailed: false }
+const report: ChipCommandReport = {
+  panSequenceNumber: '00',
+  atc: 8,
+  lastAtc: 7,
+  isAdvice: false,
+  results: null,
+  processed: 1,
+  hasFailed: false,
+  isLastOnlineIncomplete: false,
+}
 
-test('a command ends by its own result, else by what the chip says later of those it was sent', () => {
-  const waiting = [sentTo(5, 7), sentTo(6, 8), sentTo(7, null)]
-  const results = (hex: string) => ({ ...report, results: Buffer.from(hex, 'hex') })
+test('a command that was sent ends by its result of the terminal, and by no other one', () => {
+  const waiting = [sentTo(5, 7), sentTo(6, 8), sentTo(7, null), sentTo(8, 3)]
+  const listed = (hex: string) => ({ ...report, results: Buffer.from(hex, 'hex') })
+  const advice = { isAdvice: true, lastAtc: 8 }
   const cases = [
-    [report, [5], []],
-    [{ ...report, hasFailed: true }, [], [5]],
-    [{ ...report, processed: 0 }, [], []],
-    [{ ...report, processed: null }, [], []],
-    [{ ...report, panSequenceNumber: '01' }, [], []],
     // Performed, failed, and not performed, whatever the chip says.
-    [results('2000000005'), [5], []],
-    [results('1000000005'), [], [5]],
-    [results('0000000005'), [], []],
-    // A result for a command that does not wait, and a part of one.
-    [results('2000000009'), [5], []],
-    [results('20000000'), [5], []],
-    [results('20000000061000000007'), [5, 6], [7]],
+    [listed('2000000005'), [5], []],
+    [listed('1000000005'), [], [5]],
+    [listed('0000000005'), [], []],
+    [listed('20000000082000000005'), [5, 8], []],
+    // Of a command that does not wait, of a part of one, and of none.
+    [listed('2000000009'), [], []],
+    [listed('20000000'), [], []],
+    [listed(''), [], []],
+    // Of commands that were sent later, or never, or to another chip.
+    [listed('20000000061000000007'), [], []],
+    [{ ...listed('2000000005'), panSequenceNumber: '01' }, [], []],
+    // An advice is about the transaction whose answer had the command.
+    [{ ...listed('20000000062000000007'), ...advice }, [6], []],
+    [{ ...listed('2000000005'), ...advice, atc: 6 }, [], []],
   ] as const
   for (const [reported, done, failed] of cases) {
+    assert.deepEqual(findEndedCommands(waiting, reported), { done, failed })
+  }
+})
+
+test('without results of the terminal, a command ends only by a count that is certainly its own', () => {
+  const single = [sentTo(5, 7), sentTo(6, 8), sentTo(7, null), sentTo(8, 3)]
+  const several = [sentTo(5, 7, 3), sentTo(6, 7, 3)]
+  const cases = [
+    [single, report, [5], []],
+    [single, { ...report, hasFailed: true }, [], [5]],
+    [single, { ...report, hasFailed: true, processed: 0 }, [], [5]],
+    // Another number of commands than the answer had.
+    [single, { ...report, processed: 0 }, [], []],
+    [single, { ...report, processed: 2 }, [], []],
+    [several, report, [], []],
+    [several, { ...report, processed: 3 }, [5, 6], []],
+    // One of three has failed, and nobody knows which.
+    [several, { ...report, processed: 2, hasFailed: true }, [], []],
+    // The answer was lost, or the chip does not say that it was not.
+    [single, { ...report, isLastOnlineIncomplete: true }, [], []],
+    [single, { ...report, isLastOnlineIncomplete: null }, [], []],
+    // Another answer came since, to this chip or to another one.
+    [single, { ...report, atc: 10, lastAtc: 9 }, [], []],
+    [single, { ...report, atc: 10 }, [5], []],
+    [single, { ...report, panSequenceNumber: '01' }, [], []],
+    [single, { ...report, atc: 7 }, [], []],
+  ] as const
+  for (const [waiting, reported, done, failed] of cases) {
     assert.deepEqual(findEndedCommands(waiting, reported), { done, failed })
   }
 })

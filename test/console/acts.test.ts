@@ -154,6 +154,12 @@ test('a terminal asks for an authorization of a card of any client, and what is 
   assert.ok(!withoutIds(declined.text).includes('8274'))
   const [authorization] = await ask(`cards/${publicToken}/authorizations`)
   assert.equal(authorization.entryMode, 'chip')
+  const priced = await send('/sandbox/authorizations', { ...fields, amount: '12.34' })
+  assert.equal(priced.status, 200, priced.text)
+  const [{ amount, currency }] = await ask(`cards/${publicToken}/authorizations`)
+  assert.deepEqual([amount, currency], [1234, 'EUR'])
+  const strange = await send('/sandbox/authorizations', { ...fields, amount: '12,3x' })
+  assert.equal(strange.status, 422)
   const nobody = await send('/sandbox/authorizations', { ...fields, publicToken: '9999999999' })
   assert.equal(nobody.status, 404)
   assert.ok(!withoutIds(nobody.text).includes('8274'))
@@ -296,9 +302,14 @@ test('the page of a card with a chip shows what waits for it, and that of others
   const page = (of: string) => officer.visit(`${url}/console/cards/${of}`)
   await service.call('POST', `/card-pin/${publicToken}/pin/unblock`)
   const { text } = await page(publicToken)
-  for (const shown of ['The chip was not online yet', 'unblock pin', 'pending']) {
+  const waiting = 'It needs an online purchase.'
+  for (const shown of ['The chip was not online yet', 'unblock pin', 'pending', waiting]) {
     assert.ok(text.includes(shown), shown)
   }
+  await send('/sandbox/authorizations', { publicToken, chip: 'yes', entryMode: 'chip' })
+  const { text: online } = await page(publicToken)
+  assert.match(online, /Chip 00: highest counter 1, keys of version 1\./)
+  assert.match(online, /Its result is not known yet\./)
   const other = await service.createCard()
   assert.doesNotMatch((await page(other.publicToken)).text, /id="chip"/)
 })

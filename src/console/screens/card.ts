@@ -1,5 +1,4 @@
 import Type, { type Static } from 'typebox'
-import type { CardChipSchema } from '../../listeners/http/chip-members.ts'
 import { type Content, html } from '../../listeners/http/html.ts'
 import { PaymentSchema } from '../../listeners/http/payment-schemas.ts'
 import {
@@ -8,8 +7,8 @@ import {
 } from '../../listeners/private/schemas/cards.ts'
 import { toProblem } from '../console.ts'
 import { badge, cursorAfter, instant, ledTo, refusal, statusBadge } from '../desk-parts.ts'
-import { listed } from '../listing.ts'
 import { type Act, formFields, type Page, path, type Screen, type Visit } from '../screen.ts'
+import { chipSection, describePinInChip, type FoundChip, findChip } from './card-chip.ts'
 import {
   describeActor,
   left,
@@ -40,8 +39,10 @@ const acts = {
   },
   'pin/unblock': {
     name: 'Unblock PIN',
-    done: 'The PIN is unblocked. All its tries are restored.',
-    hint: 'Restores all tries of the PIN.',
+    done:
+      'The PIN is unblocked. All its tries are restored. The PIN in a chip follows with the next ' +
+      'online purchase.',
+    hint: 'Restores all tries of the PIN. The PIN in a chip follows with the next online purchase.',
     isFor: isOpen,
   },
   'cvv/unblock': {
@@ -73,7 +74,7 @@ async function cardPage(visit: Visit, above: Content): Promise<Page> {
     `${path`/cards/${publicToken}/payments`}?limit=5`,
     Type.Array(PaymentSchema),
   )
-  const chip = await visit.call('GET', path`/cards/${publicToken}/chip`)
+  const chip = await findChip(visit, publicToken)
   const { cursor } = visit.query
   const answer = await visit.call(
     'GET',
@@ -89,7 +90,10 @@ async function cardPage(visit: Visit, above: Content): Promise<Page> {
           <h2 id="card">${statusBadge(card)}</h2>
           ${facts(card)}
         </section>
-        <section aria-labelledby="tries"><h2 id="tries">PIN and CVV</h2>${tries(card)}</section>
+        <section aria-labelledby="tries">
+          <h2 id="tries">PIN and CVV</h2>
+          ${tries(card, chip)}
+        </section>
         ${actions(visit, card)}
       </div>
       <section aria-labelledby="payments">
@@ -100,7 +104,7 @@ async function cardPage(visit: Visit, above: Content): Promise<Page> {
           html`<p><a href="${path`/console/cards/${publicToken}/payments`}">All payments</a></p>`
         }
       </section>
-      ${chip.status === 200 && chipSection(chip.body as Static<typeof CardChipSchema>)}
+      ${chipSection(chip)}
       <section aria-labelledby="limits"><h2 id="limits">Limits</h2>${limits}</section>
       ${timeline(visit, card, entries, cursorAfter(answer))}`,
   }
@@ -129,51 +133,16 @@ const facts = (card: Card): Content =>
     <dt>Created</dt><dd>${instant(card.createdAt)}</dd>
   </dl>`
 
-const tries = ({ cvvStatus, pinStatus }: Card): Content =>
+const tries = ({ cvvStatus, pinStatus }: Card, chip: FoundChip): Content =>
   html`<dl>${Object.entries({ PIN: pinStatus, CVV: cvvStatus }).map(
     ([name, { description, remainingTries, status }]) =>
       html`<dt>${name}</dt>
         <dd>
           ${badge(status, status === 'Blocked' ? 'bad' : 'good')} ${left(remainingTries)}
           <p class="fine">${description}</p>
+          ${name === 'PIN' && describePinInChip(chip)}
         </dd>`,
   )}</dl>`
-
-/** Others are plain. */
-const stateTones: Readonly<Record<string, 'good' | 'bad'>> = { done: 'good', failed: 'bad' }
-
-const chipSection = ({ chips, commands }: Static<typeof CardChipSchema>): Content =>
-  html`<section aria-labelledby="chip">
-    <h2 id="chip">Chip</h2>
-    ${chips.length === 0 && html`<p class="empty">The chip was not online yet.</p>`}
-    ${chips.map(
-      ({ highestAtc, keyVersion, panSequenceNumber, remainingOfflineTries, reportedAt }) =>
-        html`<p>
-          Chip ${panSequenceNumber}: ${highestAtc} transactions, keys of version ${keyVersion}.
-          ${
-            remainingOfflineTries !== undefined &&
-            reportedAt !== undefined &&
-            html`${remainingOfflineTries} tries of its PIN remained at ${instant(reportedAt)}.`
-          }
-        </p>`,
-    )}
-    ${listed(
-      'Commands',
-      ['Number', 'Command', 'State', 'Queued', 'Sent', 'Ended'],
-      commands.map(
-        ({ command, commandNumber, endedAt, queuedAt, sentAt, sentCount, state, tag }) =>
-          html`<tr>
-            <th scope="row">${commandNumber}</th>
-            <td>${command.replaceAll('_', ' ')} ${tag}</td>
-            <td>${badge(state, stateTones[state])}</td>
-            <td>${instant(queuedAt)}</td>
-            <td>${sentAt !== undefined && html`${instant(sentAt)} (${sentCount})`}</td>
-            <td>${endedAt !== undefined && instant(endedAt)}</td>
-          </tr>`,
-      ),
-      'No command was queued for the chip.',
-    )}
-  </section>`
 
 function actions(visit: Visit, card: Card): Content {
   const names = Object.keys(acts) as ActName[]

@@ -68,7 +68,7 @@ const policies = {
   missingData: 'missing chip data',
   fallback: 'fallback to the stripe',
   disagreement: 'data that disagree with the message',
-  wrongCardValue: 'wrong CVV, dCVV, CVC3 or CAVV',
+  wrongCardValue: 'wrong CVV, iCVV, dCVV, CVC3 or CAVV',
 } as const satisfies Partial<Record<keyof Chip, string>>
 
 function chipDetails(chip: Chip): Content {
@@ -76,15 +76,18 @@ function chipDetails(chip: Chip): Content {
     Object.entries(policies)
       .filter(([name]) => chip[name as keyof typeof policies] === policy)
       .map(([, words]) => words)
-      .join(', ') || 'nothing of choice'
+      .join(', ') || 'none of these'
   const versions = Object.entries(chip.keyVersions).map(([index, version]) => `${index}=${version}`)
   return html`<details>
     <summary>Chip <code>${chip.profile}</code></summary>
     <ul>
       <li>Declined: ${of('decline')}</li>
       <li>Recorded: ${of('record')}</li>
-      <li>Key versions by index: ${versions.join(', ') || 'the same number'}</li>
-      <li>Counters accepted below the highest: ${chip.atcWindow}; a jump: over ${chip.atcJump}</li>
+      <li>Key versions by index: ${versions.join(', ') || 'the number of the index'}</li>
+      <li>
+        Counters accepted below the highest: ${chip.atcWindow}. A jump is more than
+        ${chip.atcJump}.
+      </li>
     </ul>
   </details>`
 }

@@ -1,9 +1,12 @@
 import Type, { type Static } from 'typebox'
+import { parseMoney } from '../../domain/money.ts'
+import { validationFailed } from '../../domain/problem.ts'
 import { type Content, html } from '../../listeners/http/html.ts'
 import { toProblem } from '../console.ts'
 import { instant, refusal } from '../desk-parts.ts'
 import { actAndReturn } from '../done.ts'
 import { type Act, formFields, type Page, path, type Screen, type Visit } from '../screen.ts'
+import { left } from './card-timeline.ts'
 
 const ClockSchema = Type.Object({ now: Type.String() })
 
@@ -30,6 +33,8 @@ async function sandboxPage(visit: Visit, above: Content, token = ''): Promise<Pa
             ${formFields(visit)}
             <label>Token of a card<input name="publicToken" required maxlength="32"
               inputmode="numeric" autocomplete="off" value="${token}"></label>
+            <label>Amount in EUR<input name="amount" maxlength="20" inputmode="decimal"
+              autocomplete="off"></label>
             <label>PIN<input type="password" name="pin" maxlength="12" inputmode="numeric"
               autocomplete="off"></label>
             <label>CVV2<input type="password" name="cvv" maxlength="3" inputmode="numeric"
@@ -39,13 +44,14 @@ async function sandboxPage(visit: Visit, above: Content, token = ''): Promise<Pa
             </select></label>
             <label>Virtual chip of the card<select name="chip">
               <option value="">Not used</option>
-              <option value="yes">Makes a cryptogram and takes the answer</option>
+              <option value="yes">Makes a cryptogram and takes the answer; made if missing</option>
             </select></label>
             <label>PIN that the chip compares<input type="password" name="offlinePin"
               maxlength="12" inputmode="numeric" autocomplete="off"></label>
             <p class="hint">
               The sandbox's card network sends the request, with a real PIN block. Requests spend
-              tries as usual.
+              tries as usual. A virtual chip needs the mode chip, contactless or atm.
+              <code>pinfold sandbox chip --make</code> replaces it.
             </p>
             <button>Send an authorization request</button>
           </form>
@@ -86,19 +92,30 @@ function describeChip({ virtualChip }: AnsweredAuthorization): readonly string[]
   if (!virtualChip) return []
   const { answerVerified, commands, offlinePin, remainingOfflineTries } = virtualChip
   return [
-    `PIN in the chip: ${offlinePin.replace('_', ' ')}, ${remainingOfflineTries} tries left`,
-    answerVerified ? 'The chip verified the answer.' : 'The chip got no answer that it verifies.',
-    ...commands.map(({ number, result }) => `Chip command ${number}: ${result}`),
+    `PIN in the chip: ${offlinePin.replace('_', ' ')}, ${left(remainingOfflineTries)}`,
+    answerVerified
+      ? 'The chip verified the answer.'
+      : 'The chip got no answer that it could verify.',
+    ...commands.map(
+      ({ number, result }) => `Chip command ${number}: ${result.replaceAll('_', ' ')}`,
+    ),
   ]
 }
 
 export const authorizeAct: Act = {
   path: '/console/sandbox/authorizations',
   access: 'admin',
-  async perform(visit, { chip, cvv, entryMode, offlinePin, pin, publicToken = '' }) {
+  async perform(visit, { amount, chip, cvv, entryMode, offlinePin, pin, publicToken = '' }) {
+    const money = amount ? parseMoney(amount, 'EUR') : null
+    if (amount && !money) {
+      const problem = validationFailed({ pointer: '/amount', detail: 'must be like 12.34' })
+      const page = await sandboxPage(visit, refusal(problem), publicToken)
+      return { ...page, status: problem.status }
+    }
     const answer = await visit.call('POST', '/sandbox/authorizations', {
       publicToken,
       entryMode,
+      ...money,
       ...(pin && { pin }),
       ...(cvv && { cvv }),
       ...((chip || offlinePin) && { chip: true }),

@@ -1,0 +1,81 @@
+import type { Static } from 'typebox'
+import type { Problem } from '../../domain/problem.ts'
+import type { CardChipSchema } from '../../listeners/http/chip-members.ts'
+import { type Content, html } from '../../listeners/http/html.ts'
+import { toProblem } from '../console.ts'
+import { badge, instant, refusal } from '../desk-parts.ts'
+import { listed } from '../listing.ts'
+import { path, type Visit } from '../screen.ts'
+import { left } from './card-timeline.ts'
+
+type CardChip = Static<typeof CardChipSchema>
+
+/** The chip of a card, or why it could not be read. Null: the card has none. */
+export type FoundChip = CardChip | Problem | null
+
+export async function findChip(visit: Visit, publicToken: string): Promise<FoundChip> {
+  const answer = await visit.call('GET', path`/cards/${publicToken}/chip`)
+  if (answer.status === 200) return answer.body as CardChip
+  const problem = toProblem(answer)
+  return problem.code === 'card_without_chip' ? null : problem
+}
+
+/** What the latest change of the PIN waits for. */
+const chipUpdates: Readonly<Record<string, string>> = {
+  pending: 'The chip does not have the latest change yet. It needs an online purchase.',
+  sent: 'An answer carried the latest change to the chip. Its result is not known yet.',
+  done: 'The chip has the latest change.',
+  failed: 'The chip refused the latest change.',
+}
+
+/** Describes whether the chip has the latest change of the PIN. */
+export function describePinInChip(chip: FoundChip): Content {
+  if (chip === null || 'code' in chip) return null
+  const { commands } = chip
+  const ofPin = commands.filter(({ command }) => /^(?:change|unblock)_pin$/.test(command))
+  const waiting = ofPin.find(({ state }) => state === 'pending' || state === 'sent')
+  const text = chipUpdates[(waiting ?? ofPin[0])?.state ?? '']
+  return text !== undefined && html`<p class="fine">${text}</p>`
+}
+
+/** Others are plain. */
+const stateTones: Readonly<Record<string, 'good' | 'bad'>> = { done: 'good', failed: 'bad' }
+
+/** The section of the chip on the page of a card. A card without a chip has none. */
+export const chipSection = (chip: FoundChip): Content =>
+  chip !== null &&
+  html`<section aria-labelledby="chip">
+    <h2 id="chip">Chip</h2>
+    ${'code' in chip ? refusal(chip) : chipParts(chip)}
+  </section>`
+
+const chipParts = ({ chips, commands }: CardChip): Content =>
+  html`
+    ${chips.length === 0 && html`<p class="empty">The chip was not online yet.</p>`}
+    ${chips.map(
+      ({ highestAtc, keyVersion, panSequenceNumber, remainingOfflineTries, reportedAt }) =>
+        html`<p>
+          Chip ${panSequenceNumber}: highest counter ${highestAtc}, keys of version ${keyVersion}.
+          ${
+            remainingOfflineTries !== undefined &&
+            reportedAt !== undefined &&
+            html`Its PIN had ${left(remainingOfflineTries)} at ${instant(reportedAt)}.`
+          }
+        </p>`,
+    )}
+    ${listed(
+      'Commands',
+      ['Number', 'Command', 'State', 'Queued', 'Sent', 'Ended'],
+      commands.map(
+        ({ command, commandNumber, endedAt, queuedAt, sentAt, sentCount, state, tag }) =>
+          html`<tr>
+            <th scope="row">${commandNumber}</th>
+            <td>${command.replaceAll('_', ' ')} ${tag}</td>
+            <td>${badge(state, stateTones[state])}</td>
+            <td>${instant(queuedAt)}</td>
+            <td>${sentAt !== undefined && html`${instant(sentAt)} (${sentCount})`}</td>
+            <td>${endedAt !== undefined && instant(endedAt)}</td>
+          </tr>`,
+      ),
+      'No command was queued for the chip.',
+    )}`

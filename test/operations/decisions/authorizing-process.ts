@@ -25,13 +25,15 @@ export type SentPurchase = {
   amount: number
   /** Null: it spends no try. */
   cvv2: string | null
+  /** Field 55 in hexadecimal digits; absent without a chip. */
+  chip?: string
 }
 
 export type PurchaseAnswered = { key: string; answer: Answer<Authorization> }
 
 export const authorizePurchase = (
   context: AuthorizationContext,
-  { amount, cvv2, key, networkId, publicToken, reference }: SentPurchase,
+  { amount, chip, cvv2, key, networkId, publicToken, reference }: SentPurchase,
 ): Promise<Answer<Authorization>> =>
   authorize(
     context,
@@ -39,10 +41,11 @@ export const authorizePurchase = (
       networkId,
       requestId: key,
       card: { publicToken },
-      entryMode: 'ecommerce',
-      cardRead: 'none',
+      entryMode: chip === undefined ? 'ecommerce' : 'chip',
+      cardRead: chip === undefined ? 'none' : 'chip',
       reference,
       transaction: toTransaction({ amount, currency: 'EUR' }),
+      ...(chip !== undefined && { chip: { data: Buffer.from(chip, 'hex') } }),
       ...(cvv2 !== null && { cvv2: new Cvv2(cvv2) }),
     },
     { clientId: networkId, idempotencyKey: key, request: new Secret(reference), bearsSecret: true },

@@ -177,7 +177,7 @@ export const keyedColumns: Readonly<Record<KeyedColumn, ReadPage>> = {
     return chips.map((chip) => ({
       ...nothing,
       position: `${chip.publicToken}/${chip.panSequenceNumber}`,
-      ...(!chip.isExpired && { keyVersion: chip.keyVersion }),
+      ...(chip.expiryDate !== null && { keyVersion: chip.keyVersion }),
     }))
   },
   async 'event.note'({ database, hsm }, after, limit) {

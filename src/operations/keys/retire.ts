@@ -1,8 +1,13 @@
 import type { Requester } from '../../domain/client.ts'
 import { Problem } from '../../domain/problem.ts'
-import { chipKeyNames, isInstallationKey, keyCatalogue } from '../../hsm/contract/catalogue.ts'
-import { hasPanFingerprints } from '../../storage/cards/keys-of-cards.ts'
-import type { Connection } from '../../storage/engine/database.ts'
+import {
+  chipKeyNames,
+  isInstallationKey,
+  type KeyedColumn,
+  keyCatalogue,
+} from '../../hsm/contract/catalogue.ts'
+import { hasPanFingerprints, listChipsUnderKeys } from '../../storage/cards/keys-of-cards.ts'
+import type { Connection, Database } from '../../storage/engine/database.ts'
 import { lockInstallation } from '../../storage/engine/installation.ts'
 import * as storedHsmKeys from '../../storage/keys/hsm-keys.ts'
 import { retireZoneMasterKey } from '../../storage/keys/key-blocks.ts'
@@ -87,10 +92,10 @@ export async function deleteKey(
 
 /** No product can list the version until the transaction ends. */
 async function refuseListedVersion(connection: Connection, version: KeyVersion): Promise<void> {
-  if (!chipKeyNames.some((name) => name === version.keyName)) return
+  if (!isChipKey(version.keyName)) return
   await lockInstallation(connection)
   const productId = await findProductOfChipKeys(connection, version.keyVersion)
-  if (productId !== null) throw inUse(version, `is listed by the chip of product ${productId}.`)
+  if (productId !== null) throw inUse(version, `is needed: product ${productId} lists it.`)
 }
 
 const inUse = ({ keyName, keyVersion }: KeyVersion, why: string) =>
@@ -118,17 +123,61 @@ async function findObjection(keys: KeyContext, version: KeyVersion): Promise<Pro
   if (keyName === 'pan-fingerprint' && (await hasPanFingerprints(keys.database, keyVersion))) {
     return inUse(version, 'is still needed to find cards.')
   }
+  if (isChipKey(keyName)) {
+    const users = await countChips(keys, keyVersion)
+    return users === null ? null : inUse(version, `is needed: ${users}`)
+  }
   for (const column of columns) {
-    // Reads everything, page by page: exact, however long it takes.
-    for (let after: string | undefined = ''; after !== undefined; ) {
-      const rows = await keyedColumns[column](keys, after, pageSize)
-      if (rows.some((value) => value.keyVersion === keyVersion)) {
-        return inUse(version, `is still in use in ${column}.`)
-      }
-      after = rows.length < pageSize ? undefined : rows.at(-1)?.position
+    if (await isUsedIn(column, keys, keyVersion)) {
+      return inUse(version, `is still in use in ${column}.`)
     }
   }
   return null
+}
+
+const isChipKey = (keyName: string): boolean => chipKeyNames.some((name) => name === keyName)
+
+/** Reads everything, page by page: exact, however long it takes. */
+async function isUsedIn(
+  column: KeyedColumn,
+  keys: KeyContext,
+  keyVersion: number,
+): Promise<boolean> {
+  for (let after: string | undefined = ''; after !== undefined; ) {
+    const rows = await keyedColumns[column](keys, after, pageSize)
+    if (rows.some((value) => value.keyVersion === keyVersion)) return true
+    after = rows.length < pageSize ? undefined : rows.at(-1)?.position
+  }
+  return false
+}
+
+/** Tells how many unexpired cards have chips of a version of the keys, and until when; or null. */
+async function countChips({ database }: KeyContext, keyVersion: number): Promise<string | null> {
+  let count = 0
+  let lastToken = ''
+  let lastExpiry = ''
+  for await (const chip of listUnexpiredChips(database)) {
+    if (chip.keyVersion !== keyVersion) continue
+    // The chips of a card follow each other.
+    if (chip.publicToken !== lastToken) count += 1
+    lastToken = chip.publicToken
+    if (chip.expiryDate > lastExpiry) lastExpiry = chip.expiryDate
+  }
+  const month = lastExpiry.slice(0, 7)
+  if (count > 1) return `the chips of ${count} unexpired cards use it, the last until ${month}.`
+  return count === 1 ? `the chip of an unexpired card uses it, until ${month}.` : null
+}
+
+async function* listUnexpiredChips(database: Database) {
+  let after = { publicToken: '', panSequenceNumber: '' }
+  for (let isFull = true; isFull; ) {
+    const chips = await listChipsUnderKeys(database, after, pageSize)
+    for (const { expiryDate, ...chip } of chips) {
+      if (expiryDate !== null) yield { ...chip, expiryDate }
+    }
+    after = chips.at(-1) ?? after
+    isFull = chips.length === pageSize
+  }
 }
 
 /** A key without versions: its successor has another name. */

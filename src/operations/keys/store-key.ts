@@ -1,6 +1,7 @@
 import { Problem, validationFailed } from '../../domain/problem.ts'
 import {
   type BlockCipher,
+  chipKeyNames,
   codesByCipher,
   type MacUsage,
   macUsages,
@@ -10,7 +11,12 @@ import type { WrappedKey } from '../../hsm/contract/stored-keys.ts'
 import { findClient } from '../../storage/clients/clients.ts'
 import type { Connection } from '../../storage/engine/database.ts'
 import { lockInstallation } from '../../storage/engine/installation.ts'
-import { drawKeyNumber, insertHsmKey, listHsmKeys } from '../../storage/keys/hsm-keys.ts'
+import {
+  drawKeyNumber,
+  type HsmKeyRow,
+  insertHsmKey,
+  listHsmKeys,
+} from '../../storage/keys/hsm-keys.ts'
 import { findZoneMasterKey, insertZoneMasterKey } from '../../storage/keys/key-blocks.ts'
 import { insertZoneKey } from '../../storage/keys/zone-keys.ts'
 import { composeReference, composeZoneReference, type KeyContext } from './keys.ts'
@@ -110,14 +116,17 @@ const inserts = {
     { key: keyName }: Target<'installation'>,
     key: WrappedKey,
   ): Promise<number> {
-    const versions = (await listHsmKeys(connection)).filter((row) => row.keyName === keyName)
+    const keys = await listHsmKeys(connection)
+    const versions = keys.filter((row) => row.keyName === keyName)
     // A pending version must be used before another one is added.
     const pending = versions.find(({ state }) => state === 'pending')
     if (pending) {
       const reference = composeReference(keyName, pending.keyVersion)
-      throw new Problem('key_in_use', { detail: `${reference} is still pending.` })
+      const detail = `${reference} is still pending. Rotate to it, or delete it, first.`
+      throw new Problem('key_in_use', { detail })
     }
     const keyVersion = await drawKeyNumber(connection, keyName)
+    refuseSameKey(keys, { keyName, keyVersion, keyCheckValue: key.keyCheckValue })
     await insertHsmKey(connection, { keyName, keyVersion, state: 'pending', ...key })
     return keyVersion
   },
@@ -140,6 +149,28 @@ const inserts = {
     if (!(await insertZoneKey(connection, row))) throw nameTaken()
     return null
   },
+}
+
+/**
+ * A second import of one key gives it two versions. The versions of the chip keys would then differ
+ * for good, so only a key that is behind the others may be imported again.
+ *
+ * @throws `Problem` `key_refused` if another version has the same check value.
+ */
+function refuseSameKey(
+  keys: readonly Pick<HsmKeyRow, 'keyName' | 'keyVersion' | 'keyCheckValue'>[],
+  { keyCheckValue, keyName, keyVersion }: Omit<HsmKeyRow, 'state' | 'keyBlock'>,
+): void {
+  const same = keys.find((row) => row.keyName === keyName && row.keyCheckValue === keyCheckValue)
+  if (!same) return
+  const isOfChip = (name: string) => chipKeyNames.some((each) => each === name)
+  const isBehind =
+    isOfChip(keyName) && keys.some((row) => isOfChip(row.keyName) && row.keyVersion >= keyVersion)
+  if (isBehind) return
+  const reference = composeReference(keyName, same.keyVersion)
+  throw new Problem('key_refused', {
+    detail: `${reference} is this key already: both have the check value ${keyCheckValue}.`,
+  })
 }
 
 const nameTaken = () => validationFailed({ pointer: '/key', detail: 'is the name of another key' })

@@ -14,10 +14,10 @@ limit :limit;
 select public_token as "publicToken", pan_sequence_number as "panSequenceNumber",
   key_version as "keyVersion",
   (
-    select expiry_date < current_date
+    select expiry_date
     from card
-    where card.public_token = chip.public_token
-  ) as "isExpired"
+    where card.public_token = chip.public_token and expiry_date >= current_date
+  ) as "expiryDate"
 from chip
 where (public_token, pan_sequence_number) > (:publicToken, :panSequenceNumber)
 order by public_token, pan_sequence_number

@@ -34,7 +34,8 @@ interface ChipPosition {
 /** A chip, and the version of the keys of its last valid cryptogram. */
 interface ChipUnderKeys extends ChipPosition {
   readonly keyVersion: number
-  readonly isExpired: boolean
+  /** Of its card, as YYYY-MM-DD; null if it has expired. */
+  readonly expiryDate: string | null
 }
 
 const selectChips = declare<ChipPosition & { limit: number }, ChipUnderKeys>(

@@ -4,7 +4,7 @@ import { loadStatements } from '../engine/statements.ts'
 export type HsmKeyState = 'pending' | 'active' | 'retired'
 
 /** One version of a key. Only an HSM with the master key can use it. */
-interface HsmKeyRow {
+export interface HsmKeyRow {
   readonly keyName: string
   readonly keyVersion: number
   readonly state: HsmKeyState

@@ -221,6 +221,40 @@ test('the four keys of chips come as key blocks, each for its own usage only', a
     ])
   const pending = Object.entries(usages).map(([key, usage]) => [key, usage, 'X', 'pending'])
   assert.deepEqual(listed.sort(), pending.sort())
+  const pendingYet = await bringIn('chip-ac', 'E0', 'X')
+  assert.match(pendingYet.json.detail, /chip-ac\/2 is still pending\. Rotate to it, or delete it/)
+})
+
+test('a key has one version, unless it is a key of chips that is behind the others', async () => {
+  const zoneMasterKey = await bring('zmk-chips-again', 'A', 32)
+  const header = composeHeader({ keyUsage: 'E0', algorithm: 'T', modeOfUse: 'X' }, 'N')
+  const value = drawChipKey()
+  const bringIn = async (key: string, keyUsage: string) => {
+    await sql(
+      service.database,
+      `update hsm_key set state = 'active', activated_at = now()
+      where key_name like 'chip-%' and state = 'pending'`,
+    )
+    return administer('POST', '//keys/import', {
+      family: 'installation',
+      key,
+      zoneMasterKey: 'zmk-chips-again',
+      keyBlock: wrapKeyBlock(zoneMasterKey, { ...header, keyUsage }, value),
+      keyCheckValue: check('T', value),
+    })
+  }
+  const first = await bringIn('chip-ac', 'E0')
+  assert.equal(first.status, 201, first.text)
+  const again = await bringIn('chip-ac', 'E0')
+  assert.deepEqual([again.status, again.json.code], [422, 'key_refused'], again.text)
+  const reference = `chip-ac/${first.json.version}`
+  assert.match(again.json.detail, new RegExp(`^${reference} is this key already`))
+  // Its number is not used up, so the numbers of the four keys stay equal.
+  const behind = await bringIn('chip-smc', 'E1')
+  assert.deepEqual([behind.status, behind.json.version], [201, first.json.version])
+  await administer('POST', '//keys', { family: 'installation', key: 'chip-ac', exportable: false })
+  const aligned = await bringIn('chip-smc', 'E1')
+  assert.deepEqual([aligned.status, aligned.json.version], [201, first.json.version + 1])
 })
 
 test('a key leaves only if it is exportable, and only as a key block under a zone master key', async () => {

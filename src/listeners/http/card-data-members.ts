@@ -18,6 +18,15 @@ export const cardDataMembers = {
           description: 'Field 55 of ISO 8583 in hexadecimal digits.',
           ...secret,
         }),
+        panSequenceNumber: Type.Optional(
+          Type.String({
+            minLength: 2,
+            maxLength: 2,
+            pattern: stringPatterns.panSequenceNumber,
+            description: 'For data without tag 5F34. Default: 00.',
+            examples: ['01'],
+          }),
+        ),
       },
       { ...closed, description: 'The data of the chip.' },
     ),
@@ -72,7 +81,7 @@ export function parseCardData({
   const cardRead = selectCardRead(entryMode, given)
   return {
     cardRead,
-    ...(chip && { chip: { data: Buffer.from(chip.data, 'hex') } }),
+    ...(chip && { chip: { ...chip, data: Buffer.from(chip.data, 'hex') } }),
     ...(track2 && {
       stripe: {
         track2,

@@ -34,8 +34,8 @@ function findChipData({ chip }: Profile, fields: Fields): SentChipData | null {
 const datasetHeaderLength = 3
 
 /**
- * Returns the chip data of a message, without the header of a dataset, with the country of the
- * acquirer and the local date; null without any.
+ * Returns the chip data of a message, without the header of a dataset, with the sequence number of
+ * the card, the country of the acquirer and the local date; null without any.
  */
 export function parseChipField(
   profile: Profile,
@@ -45,8 +45,10 @@ export function parseChipField(
   if (!sent) return null
   const acquirerCountry = fields['19'] ?? ''
   const localDate = findLocalDate(profile, fields)
+  const sequence = /^0([0-9]{2})$/.exec(fields[profile.chip?.panSequenceNumber ?? ''] ?? '')?.[1]
   return {
     data: sent.data,
+    ...(sequence !== undefined && { panSequenceNumber: sequence }),
     ...(isCountryNumber(acquirerCountry) && { acquirerCountry }),
     ...(localDate !== undefined && { localDate }),
   }

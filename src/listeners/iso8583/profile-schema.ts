@@ -278,12 +278,17 @@ export const ProfileSchema = Type.Object(
     ]),
     /**
      * Where chip data are. `dataset`: the byte before them, with their length in two bytes, which
-     * some networks add; data without it are read, too. Null: no chip data are read.
+     * some networks add; data without it are read, too. `panSequenceNumber`: the field of the card
+     * sequence number, for chip data without one. Null: no chip data are read.
      */
     chip: Type.Union([
       Type.Null(),
       Type.Object(
-        { field: FieldNumber, dataset: Type.Optional(Type.String({ pattern: '^[0-9A-F]{2}$' })) },
+        {
+          field: FieldNumber,
+          dataset: Type.Optional(Type.String({ pattern: '^[0-9A-F]{2}$' })),
+          panSequenceNumber: Type.Optional(FieldNumber),
+        },
         closed,
       ),
     ]),

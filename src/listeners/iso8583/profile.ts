@@ -215,6 +215,7 @@ function listFaults(
     ...(additionalAmounts ? [additionalAmounts.field] : []),
     ...(replacement ? [replacement.field] : []),
     ...listCardDataFields(cardData),
+    ...(cardData.chip?.panSequenceNumber ? [cardData.chip.panSequenceNumber] : []),
     ...(cardData.stripe.chipTerminal ? [cardData.stripe.chipTerminal.field] : []),
     ...(cvv2 ? [cvv2.field, cvv2.result?.field ?? cvv2.field] : []),
     ...(mac ? ['64', '128', mac.control] : []),

@@ -211,6 +211,8 @@ interface PresentedPan {
 
 /** The chip data of a request, and what else says where and when the chip was used. */
 interface SentChip {
+  /** 2 digits, from outside the chip data, which may have one of their own. */
+  readonly panSequenceNumber?: string
   /** Field 55. */
   readonly data: Uint8Array
   /** ISO 3166-1, numeric: that of the acquirer. */

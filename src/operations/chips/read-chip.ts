@@ -30,6 +30,7 @@ interface ChipReader {
 export interface ChipMessage {
   readonly chip: {
     readonly data: Uint8Array
+    readonly panSequenceNumber?: string
     readonly acquirerCountry?: string
     readonly localDate?: string
   }
@@ -54,7 +55,7 @@ export async function readChip(
   card: NamedCard,
 ): Promise<PresentedChip | null> {
   const tags = readTags(message.chip.data)
-  const panSequenceNumber = toHex(tags?.get('5F34')) || '00'
+  const panSequenceNumber = toHex(tags?.get('5F34')) || message.chip.panSequenceNumber || '00'
   const atc = readNumber(tags?.get('9F36'))
   const isNumbered = /^\d\d$/.test(panSequenceNumber)
   const found = await findChip(context.database, card, {

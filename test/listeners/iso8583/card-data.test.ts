@@ -66,6 +66,9 @@ for (const [name, profile] of profiles) {
   test(`chip data arrive in field 55 of ${name}, and the answer to the chip returns in it`, () => {
     const { read, request } = send(profile, { 22: entryModes(profile).chip, 55: chipData })
     assert.equal(request.entryMode, 'chip')
+    assert.equal(request.chip?.panSequenceNumber, undefined)
+    const numbered = send(profile, { 23: '001', 55: chipData }).request.chip
+    assert.equal(numbered?.panSequenceNumber, '01')
     assert.equal(
       Buffer.from(request.chip?.data ?? [])
         .toString('hex')

@@ -327,6 +327,19 @@ test('an amount and a currency of the chip are digits, and no other notation', a
   }
 })
 
+test('the sequence number of a card outside the chip data names its chip', async () => {
+  const { publicToken } = card
+  const pay = async (atc: number, members: object, changed = {}) => {
+    const { data } = await chip.present({ atc, changed })
+    const body = { publicToken, ...chipMoney, chip: { data, ...members } }
+    return (await ask(service, body)).json.responseCode
+  }
+  const without = { '5F34': null }
+  assert.equal(await pay(1, {}, without), '88', 'that of the chip is 01')
+  assert.equal(await pay(1, { panSequenceNumber: '01' }, without), '00')
+  assert.equal(await pay(2, { panSequenceNumber: '02' }), '00', 'the chip data come first')
+})
+
 test('chip data of an odd number of digits are refused', async () => {
   const { publicToken } = card
   const { data } = await chip.present({ atc: 1 })

@@ -4229,6 +4229,11 @@ export interface operations {
                     readonly chip?: {
                         /** @description Field 55 of ISO 8583 in hexadecimal digits. */
                         readonly data: string;
+                        /**
+                         * @description For data without tag 5F34. Default: 00.
+                         * @example 01
+                         */
+                        readonly panSequenceNumber?: string;
                     };
                     /** @description Track 2 of the stripe, or the equivalent data of the chip, without sentinels. With `entryMode` `contactless` and without `chip`: the track of a contactless stripe. With `atm` and without `chip`: of a stripe. */
                     readonly track2?: string;

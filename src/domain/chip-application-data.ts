@@ -1,11 +1,17 @@
 import type { ApplicationDataLayout, ChipProfile } from './chip-profile.ts'
 
+/**
+ * What a cryptogram means: the chip asks the issuer (ARQC), or approved (TC) or declined (AAC) the
+ * transaction itself.
+ */
+export type ChipCryptogramKind = 'request' | 'approval' | 'decline'
+
 /** The state of a chip as it reports it in the issuer application data (9F10). */
 export interface ChipReport {
   /** 0 to 255: names the keys of the chip. */
   readonly derivationKeyIndex: number
-  /** The chip itself declined the transaction. The cryptogram covers it, unlike tag 9F27. */
-  readonly isDeclined: boolean
+  /** The cryptogram covers it, unlike tag 9F27. */
+  readonly kind: ChipCryptogramKind
   readonly isOfflinePinPerformed: boolean
   readonly isOfflinePinFailed: boolean
   /** The tries of the PIN in the chip are used up. */
@@ -35,6 +41,8 @@ export function parseApplicationData(
   if (bytes.length < lengths.least || bytes.length > lengths.most) return null
   const template = Buffer.from(layout.template, 'hex')
   if (layout.fixedAt.some((at) => bytes[at] !== template[at])) return null
+  const kind = readKind(bytes[layout.resultsAt + layout.cryptogramKindsByte - 1] ?? 0)
+  if (kind === null) return null
   const byteOf = (byte: number): number => bytes[layout.resultsAt + byte - 1] ?? 0
   const hasBit = ([byte, bit]: readonly [number, number]): boolean =>
     (byteOf(byte) & maskOf(bit)) !== 0
@@ -44,7 +52,7 @@ export function parseApplicationData(
   const reported = offlinePin.remainingTries && halfOf(offlinePin.remainingTries)
   return {
     derivationKeyIndex: bytes[layout.derivationKeyIndexAt] ?? 0,
-    isDeclined: (byteOf(layout.firstCryptogramByte) & firstCryptogramKind) === 0,
+    kind,
     isOfflinePinPerformed: hasBit(offlinePin.performed),
     isOfflinePinFailed: hasBit(offlinePin.failed),
     isOfflinePinBlocked,
@@ -55,7 +63,7 @@ export function parseApplicationData(
   }
 }
 
-/** Composes the issuer application data of an online request, or of a decline. */
+/** Composes the issuer application data of the first cryptogram of a transaction. */
 export function composeApplicationData(
   { applicationData: layout }: Layout,
   report: ChipReport,
@@ -72,8 +80,8 @@ export function composeApplicationData(
   const setHalf = ({ byte, half }: HalfByte, value: number): void =>
     add(byte, half === 'high' ? value << 4 : value)
   bytes[layout.derivationKeyIndexAt] = report.derivationKeyIndex
-  const kindAt = layout.resultsAt + layout.firstCryptogramByte - 1
-  if (report.isDeclined) bytes[kindAt] = (bytes[kindAt] ?? 0) & ~firstCryptogramKind
+  const kindsAt = layout.resultsAt + layout.cryptogramKindsByte - 1
+  bytes[kindsAt] = ((bytes[kindsAt] ?? 0) & ~kindsMask) | firstKinds[report.kind]
   setBit(offlinePin.performed, report.isOfflinePinPerformed)
   setBit(offlinePin.failed, report.isOfflinePinFailed)
   setBit(offlinePin.blocked, report.isOfflinePinBlocked)
@@ -90,8 +98,34 @@ export function composeApplicationData(
 
 type HalfByte = ApplicationDataLayout['commands']['processed']
 
-/** Bits 6 and 5. */
-const firstCryptogramKind = 0x30
+/**
+ * Bits 8 and 7 have the kind of the second cryptogram of the transaction, bits 6 and 5 that of the
+ * first one. A second one that was not asked for has the code of a request.
+ */
+const kindsMask = 0xf0
+
+/** The bits of a first cryptogram. */
+const firstKinds: Readonly<Record<ChipCryptogramKind, number>> = {
+  request: 0xa0,
+  approval: 0x90,
+  decline: 0x80,
+}
+
+const kindCodes: readonly (ChipCryptogramKind | null)[] = ['decline', 'approval', 'request', null]
+
+/** The kind of the newest cryptogram; null for a code that has no meaning. */
+function readKind(byte: number): ChipCryptogramKind | null {
+  const second = kindCodes[byte >> 6] ?? null
+  const first = kindCodes[(byte >> 4) & 3] ?? null
+  return second === 'request' || first === null ? first : second
+}
+
+/**
+ * The kind that tag 9F27 names (EMV Book 3, table 15). No MAC covers it.
+ * @returns null for a code that has no meaning.
+ */
+export const readInformationKind = (byte: number): ChipCryptogramKind | null =>
+  kindCodes[byte >> 6] ?? null
 
 /** Bits are numbered from 1, the lowest. */
 const maskOf = (bit: number): number => 1 << (bit - 1)

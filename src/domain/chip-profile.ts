@@ -62,8 +62,8 @@ export interface ApplicationDataLayout {
   readonly derivationKeyIndexAt: number
   /** The position of the first byte of the CVR. */
   readonly resultsAt: number
-  /** Its bits 6 and 5 have the kind of the first cryptogram: 10 is a request, 00 a decline. */
-  readonly firstCryptogramByte: number
+  /** Has the kinds of the cryptograms of the transaction (EMV Book 3, annex C7.3). */
+  readonly cryptogramKindsByte: number
   readonly offlinePin: {
     readonly performed: NumberedBit
     readonly failed: NumberedBit
@@ -87,7 +87,7 @@ const visaFormat1 = {
   lengths: { least: 7, most: 32 },
   derivationKeyIndexAt: 1,
   resultsAt: 3,
-  firstCryptogramByte: 2,
+  cryptogramKindsByte: 2,
   offlinePin: { performed: [2, 3], failed: [2, 2], blocked: [3, 7], remainingTries: null },
   commands: {
     processed: { byte: 4, half: 'high' },
@@ -102,7 +102,7 @@ const commonCore = {
   lengths: { least: 32, most: 32 },
   derivationKeyIndexAt: 2,
   resultsAt: 3,
-  firstCryptogramByte: 1,
+  cryptogramKindsByte: 1,
   offlinePin: {
     performed: [2, 4],
     failed: [2, 3],
@@ -125,7 +125,7 @@ const mChip = {
   lengths: { least: 8, most: 32 },
   derivationKeyIndexAt: 0,
   resultsAt: 2,
-  firstCryptogramByte: 1,
+  cryptogramKindsByte: 1,
   offlinePin: {
     performed: [1, 3],
     failed: [4, 5],

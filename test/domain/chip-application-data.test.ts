@@ -11,7 +11,7 @@ const names = Object.keys(chipProfiles) as ChipProfileName[]
 
 const quiet: ChipReport = {
   derivationKeyIndex: 1,
-  isDeclined: false,
+  kind: 'request',
   isOfflinePinPerformed: false,
   isOfflinePinFailed: false,
   isOfflinePinBlocked: false,
@@ -31,7 +31,7 @@ for (const name of names) {
       const isOfflinePinBlocked = (bits & 4) !== 0
       const report = {
         derivationKeyIndex: 0xc3,
-        isDeclined: bits % 3 === 0,
+        kind: (['request', 'approval', 'decline'] as const)[bits % 3] ?? 'request',
         isOfflinePinPerformed: (bits & 1) !== 0,
         isOfflinePinFailed: (bits & 2) !== 0,
         isOfflinePinBlocked,
@@ -89,11 +89,25 @@ test('bits are where the specifications have them', () => {
     ]),
   )
   assert.deepEqual(
-    names.map((name) => compose(name, { ...quiet, isDeclined: true })),
+    names.map((name) => compose(name, { ...quiet, kind: 'decline' })),
     ['06010a03800000', '06011203800000', '1f22018000000000'].concat([
       '0110800000000000',
       '0114800000000000',
       '0fa5018000000000',
     ]),
   )
+})
+
+test('the kind of the second cryptogram of a transaction counts, once there is one', () => {
+  const kinds = { A0: 'request', 90: 'approval', 80: 'decline', 60: 'approval', 20: 'decline' }
+  for (const [byte, kind] of Object.entries(kinds)) {
+    const visa = Buffer.from(`06011203${byte}0000`, 'hex')
+    assert.equal(parseApplicationData(chipProfiles['visa-cvn18'], visa)?.kind, kind, byte)
+    const mastercard = Buffer.from(`0114${byte}0000000000${'00'.repeat(10)}`, 'hex')
+    assert.equal(parseApplicationData(chipProfiles['mastercard-20'], mastercard)?.kind, kind, byte)
+  }
+  for (const byte of ['B0', 'F0', 'E0', 'C0']) {
+    const visa = Buffer.from(`06011203${byte}0000`, 'hex')
+    assert.equal(parseApplicationData(chipProfiles['visa-cvn18'], visa), null, byte)
+  }
 })

@@ -48,7 +48,7 @@ export const chipMoney = { amount: 1_000, currency: 'EUR' }
 
 const quiet: ChipReport = {
   derivationKeyIndex: 1,
-  isDeclined: false,
+  kind: 'request',
   isOfflinePinPerformed: false,
   isOfflinePinFailed: false,
   isOfflinePinBlocked: false,
@@ -57,6 +57,9 @@ const quiet: ChipReport = {
   hasFailedCommand: false,
   isLastOnlineIncomplete: false,
 }
+
+/** Tag 9F27. */
+const informationCodes = { request: '80', approval: '40', decline: '00' } as const
 
 export interface PlayedChip {
   /** The member `chip` of a request. */
@@ -108,7 +111,7 @@ export async function playChip(
       const sent: Record<string, string | null> = {
         ...values,
         '9F26': Buffer.from(arqc).toString('hex'),
-        '9F27': '80',
+        '9F27': informationCodes[report?.kind ?? quiet.kind],
         '5F34': panSequenceNumber,
         ...changed,
       }

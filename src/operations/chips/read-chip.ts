@@ -1,4 +1,8 @@
-import { type ChipReport, parseApplicationData } from '../../domain/chip-application-data.ts'
+import {
+  type ChipReport,
+  parseApplicationData,
+  readInformationKind,
+} from '../../domain/chip-application-data.ts'
 import { composeChipData, parseChipData } from '../../domain/chip-data.ts'
 import { composeToldDecision } from '../../domain/chip-decision.ts'
 import type { ChipFinding } from '../../domain/chip-findings.ts'
@@ -102,8 +106,12 @@ function parseMessage(
   const report = parseApplicationData(profile, tags.get('9F10') ?? Buffer.alloc(0))
   const [arqc, atc, unpredictableNumber] = ['9F26', '9F36', '9F37'].map((tag) => tags.get(tag))
   if (!data || !report || !arqc || arqc.length !== 8 || !atc || !unpredictableNumber) return null
-  const kind = (tags.get('9F27')?.[0] ?? onlineRequest) & cryptogramKinds
-  const isFit = isAdvice || kind === onlineRequest || kind === ownDecline
+  const { kind } = report
+  // The cryptogram covers the verification results, and not what the terminal says.
+  const information = tags.get('9F27')
+  if (information && readInformationKind(information[0] ?? 0) !== kind) return null
+  // What a chip approved itself is reported in advices, and asks for nothing.
+  const isFit = isAdvice || kind !== 'approval'
   if (!isFit || !isChipRead(cardRead)) return null
   return {
     tags,
@@ -111,14 +119,9 @@ function parseMessage(
     keyVersion: findChipKeyVersion(product, report.derivationKeyIndex),
     cryptogram: { data, atc, unpredictableNumber, arqc },
     report,
-    isDeclined: !isAdvice && (kind === ownDecline || report.isDeclined),
+    isDeclined: !isAdvice && kind === 'decline',
   }
 }
-
-/** The kind of a cryptogram in 9F27 (EMV Book 3, table 15). */
-const cryptogramKinds = 0xc0
-const onlineRequest = 0x80
-const ownDecline = 0x00
 
 const refuse = (checks: readonly ChipCheck[]): PresentedChip => ({
   checks,

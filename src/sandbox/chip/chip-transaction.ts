@@ -125,7 +125,7 @@ function composeOwnReport(
   const { failed, processed } = summarizeResults(commandResults)
   return composeApplicationData(chipProfiles[profile], {
     derivationKeyIndex,
-    isDeclined: chip.isApplicationBlocked,
+    kind: chip.isApplicationBlocked ? 'decline' : 'request',
     isOfflinePinPerformed: offlinePin === 'right' || offlinePin === 'wrong',
     isOfflinePinFailed: offlinePin === 'wrong',
     isOfflinePinBlocked: remainingOfflineTries === 0,

@@ -97,8 +97,9 @@ for (const name of profileNames) {
     const parts = parseChipData(template)
     assert('tags' in parts)
     const number = Buffer.from(parts.tags.get('9F18') ?? []).toString('hex')
-    const results = { '9F27': '40', '9F5B': `20${number}` }
-    const { data } = await chip.present({ atc: 1, changed: results })
+    const results = { '9F5B': `20${number}` }
+    const report = { kind: 'approval' } as const
+    const { data } = await chip.present({ atc: 1, report, changed: results })
     const advised = await send(wire, card, '120', data, { 39: approved(name) })
     assert.equal(advised.fields['39'], approved(name))
     const [command] = await sql<{ state: string }>(

@@ -164,11 +164,11 @@ test('a counter is used with a decline, too, and where no try is spent', async (
 })
 
 test('a chip that declines itself is verified, declined, answered and counted', async () => {
-  const report = { isDeclined: true }
+  const report = { kind: 'decline' } as const
   const kinds = [
-    ['both say so', { report, changed: { '9F27': '00' } }],
-    ['the terminal says so', { changed: { '9F27': '08' } }],
-    ['the card verification results say so', { report }],
+    ['chip and terminal say so', { report }],
+    ['with a reason', { report, changed: { '9F27': '01' } }],
+    ['the terminal does not say', { report, changed: { '9F27': null } }],
   ] as const
   for (const [at, [title, presented]] of kinds.entries()) {
     const atc = at + 1
@@ -182,8 +182,8 @@ test('a chip that declines itself is verified, declined, answered and counted', 
     assert.deepEqual(checks.at(-1).findings, ['chip_declined'])
     assert.equal(await reasonOf(await buy({ atc, ...presented })), 'cryptogram_replayed')
   }
-  const changed = { '9F26': randomBytes(8).toString('hex'), '9F27': '00' }
-  const wrong = await buy({ atc: 4, changed })
+  const changed = { '9F26': randomBytes(8).toString('hex') }
+  const wrong = await buy({ atc: 4, report, changed })
   assert.equal(await reasonOf(wrong), 'wrong_cryptogram')
   assert.equal(await triesOf(card.publicToken), 0)
   assert.equal((await buy({ atc: 4 })).json.responseCode, '00', 'and moves no counter')
@@ -207,7 +207,40 @@ test('chip data that are missing, unreadable or of another profile decline alike
     ['another profile', { chip: await other.present({ atc: 1 }) }, 'invalid_chip_data'],
     [
       'an offline approval',
-      { chip: await chip.present({ atc: 1, changed: { '9F27': '40' } }) },
+      { chip: await chip.present({ atc: 1, report: { kind: 'approval' } }) },
+      'invalid_chip_data',
+    ],
+    [
+      'an offline approval that the terminal sends as a request',
+      {
+        chip: await chip.present({
+          atc: 1,
+          report: { kind: 'approval' },
+          changed: { '9F27': '80' },
+        }),
+      },
+      'invalid_chip_data',
+    ],
+    [
+      'an offline approval of which the terminal does not say what it is',
+      {
+        chip: await chip.present({
+          atc: 1,
+          report: { kind: 'approval' },
+          changed: { '9F27': null },
+        }),
+      },
+      'invalid_chip_data',
+    ],
+    [
+      'a decline of the chip that the terminal sends as a request',
+      {
+        chip: await chip.present({
+          atc: 1,
+          report: { kind: 'decline' },
+          changed: { '9F27': '80' },
+        }),
+      },
       'invalid_chip_data',
     ],
     [

@@ -5,7 +5,7 @@
  * `chip_declined`: the chip itself declined the transaction.
  * `cryptogram_replayed`: the counter was used before, or is too old.
  * `offline_pin_failed`, `offline_pin_blocked`: of the PIN in the chip.
- * `command_failed`: the chip did not carry out a command.
+ * `command_failed`: the chip refused a command.
  * `data_disagreement`: chip data differ from the message.
  * `data_missing`: a chip was read, and the message has no chip data.
  * `key_unknown`: the key that the chip names does not exist.

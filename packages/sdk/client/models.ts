@@ -28,13 +28,13 @@ export type ControlsExplanation = Schemas['ControlsExplanation']
 export type BackTestCardControls = Schemas['BackTestCardControls']
 export type ControlsBackTest = Schemas['ControlsBackTest']
 export type Attempt = Schemas['Attempt']
-/** What is known of the chip of a card, and the commands to it. */
+/** The chips of a card that were online, and the commands to them. */
 export type CardChip = Schemas['CardChip']
 export type QueueChipCommand = Schemas['QueueChipCommand']
 export type QueuedChipCommand = Schemas['QueuedChipCommand']
 /** The tries of a PIN or a CVV: `Blocked` exactly when none remain. */
 export type TryStatus = Schemas['TryStatus']
-/** The tries of a PIN, and what is known of the PIN in the chip if the card has one. */
+/** The tries of a PIN, and the state of the PIN in the chip if the card has one. */
 export type PinStatus = Schemas['PinStatus']
 /** The reason and the person, for the record. Must not contain a card number. */
 export type Note = Schemas['UnblockPin']

@@ -252,7 +252,7 @@ interface Authorization {
   readonly virtualChip?: VirtualChip
 }
 
-/** What happened in the virtual chip. */
+/** The result in the virtual chip. */
 interface VirtualChip {
   readonly offlinePin: string
   readonly remainingOfflineTries: number
@@ -387,7 +387,7 @@ export function formatOfflinePin({
   return line`PIN in the chip: ${describeResult(offlinePin)}, ${left}`
 }
 
-/** Describes what happened in the virtual chip. */
+/** Describes the result in the virtual chip. */
 const formatChip = (chip: VirtualChip): readonly string[] => [
   formatOfflinePin(chip),
   chip.answerVerified

@@ -15,12 +15,12 @@ interface TryStatus {
   readonly reportedAt?: string
 }
 
-/** What the states of a change mean to a person. */
+/** The states of a change, in words. */
 const chipUpdates = {
   none: 'no change of the PIN was made for the chip',
   pending: 'the next online transaction of the chip carries the change',
   sent: 'an answer carried the change; its result is not known yet',
-  done: 'the chip carried out the change',
+  done: 'the chip has the change',
   failed: 'the chip refused the change',
 } as const
 

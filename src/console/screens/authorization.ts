@@ -201,7 +201,7 @@ const findingNames: Readonly<Record<ChipFinding, string>> = {
   cryptogram_replayed: 'the transaction counter was used before or is too old',
   offline_pin_failed: 'the chip rejected a PIN',
   offline_pin_blocked: 'the tries of the PIN in the chip are used up',
-  command_failed: 'the chip did not carry out a command',
+  command_failed: 'the chip refused a command',
   data_disagreement: 'the chip data differ from the message',
   data_missing: 'the message has no chip data',
   key_unknown: 'the key that the chip names does not exist',

@@ -20,7 +20,7 @@ export async function findChip(visit: Visit, publicToken: string): Promise<Found
   return problem.code === 'card_without_chip' ? null : problem
 }
 
-/** What the latest change of the PIN waits for. */
+/** The states of the latest change of the PIN. */
 const chipUpdates: Readonly<Record<string, string>> = {
   pending: 'The chip does not have the latest change yet. It needs an online purchase.',
   sent: 'An answer carried the latest change to the chip. Its result is not known yet.',

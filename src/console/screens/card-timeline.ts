@@ -48,7 +48,7 @@ const actNames: Readonly<Record<string, string>> = {
   'payment.expired': 'Hold expired',
   'chip.command_queued': 'Command to the chip queued',
   'chip.command_sent': 'Command sent to the chip',
-  'chip.command_done': 'Command carried out by the chip',
+  'chip.command_done': 'Command executed by the chip',
   'chip.command_failed': 'Command failed in the chip',
 }
 

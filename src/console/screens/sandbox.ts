@@ -87,7 +87,7 @@ const AuthorizationSchema = Type.Object({
 })
 type AnsweredAuthorization = Static<typeof AuthorizationSchema>
 
-/** Describes what happened in the virtual chip. */
+/** Describes the result in the virtual chip. */
 function describeChip({ virtualChip }: AnsweredAuthorization): readonly string[] {
   if (!virtualChip) return []
   const { answerVerified, commands, offlinePin, remainingOfflineTries } = virtualChip

@@ -59,11 +59,14 @@ export const cardDataMembers = {
 const CardDataSchema = Type.Object(cardDataMembers)
 type GivenCardData = Static<typeof CardDataSchema> & { readonly entryMode: EntryMode }
 
+const hasFormOfTrack2 = new RegExp(stringPatterns.track2)
+
 /** A track names a card, and only a track can be read instead of a chip. */
 export const cardDataRules: readonly BodyRule[] = [
   onlyWith('fallback', 'track2'),
+  // The schema reports a text of another form.
   ({ track2 }) =>
-    typeof track2 === 'string' && parseTrack2(track2) === null
+    typeof track2 === 'string' && hasFormOfTrack2.test(track2) && parseTrack2(track2) === null
       ? { pointer: '/track2', detail: 'must be track 2 of a card' }
       : null,
 ]

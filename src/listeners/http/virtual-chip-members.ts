@@ -26,7 +26,7 @@ export const chipMembers = {
 
 const modesOfChips: readonly unknown[] = ['chip', 'contactless', 'atm']
 
-/** What a simulation with the virtual chip requires of the other members. */
+/** The rules of a simulation with the virtual chip. */
 export const chipRules: readonly BodyRule[] = [
   onlyWith('offlinePin', 'chip'),
   ({ chip, entryMode }) =>
@@ -35,7 +35,7 @@ export const chipRules: readonly BodyRule[] = [
       : { pointer: '/entryMode', detail: 'must be chip, contactless or atm with chip' },
 ]
 
-/** What a chip made of the PIN at the terminal. */
+/** The result of the PIN that a chip compared. */
 export const OfflinePinSchema = Type.Enum(['right', 'wrong', 'blocked', 'not_given'], {
   description: '`blocked`: no tries remain in the chip, so it compared no PIN.',
   examples: ['right'],
@@ -54,7 +54,7 @@ const takenMembers = {
   ),
 }
 
-/** What the chip made of an answer. */
+/** The result of an answer in the chip. */
 export const TakenAnswerSchema = Type.Object(takenMembers)
 export type TakenAnswer = Static<typeof TakenAnswerSchema>
 
@@ -70,7 +70,7 @@ export const simulatedChipMember = {
         }),
         ...takenMembers,
       },
-      { description: 'With `chip`: what happened in the virtual chip. Absent in a repeat.' },
+      { description: 'With `chip`: the result in the virtual chip. Absent in a repeat.' },
     ),
   ),
 }

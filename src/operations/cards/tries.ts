@@ -30,7 +30,7 @@ interface ChipPinStatus {
 
 /**
  * Returns whether a card's PIN or CVV can be used, and the remaining tries. For the PIN of a card
- * with a chip, also what is known of the PIN in the chip. Works in every card status.
+ * with a chip, also the state of the PIN in the chip. Works in every card status.
  * @throws `Problem` `card_not_found`.
  */
 export async function findTryStatus(

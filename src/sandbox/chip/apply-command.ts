@@ -37,7 +37,7 @@ const toHex = (bytes: Uint8Array): string => Buffer.from(bytes).toString('hex').
 
 /**
  * Carries out a command whose MAC was verified.
- * @returns null if the chip has no such command or data object, or is blocked for ever.
+ * @returns null if the chip has no such command or data object, or is blocked permanently.
  */
 export function applyCommand(
   chip: VirtualChipState,

@@ -9986,7 +9986,7 @@ export interface operations {
                             /** @enum {string} */
                             readonly addressLine: "match" | "mismatch" | "not_checked";
                         };
-                        /** @description With `chip`: what happened in the virtual chip. Absent in a repeat. */
+                        /** @description With `chip`: the result in the virtual chip. Absent in a repeat. */
                         readonly virtualChip?: {
                             /**
                              * @description `blocked`: no tries remain in the chip, so it compared no PIN.

@@ -934,7 +934,7 @@ export interface paths {
         };
         /**
          * Read the virtual chip of a card
-         * @description Sandbox only. Its counter, its tries and what commands have done to it.
+         * @description Sandbox only. Its counter, its tries and the effects of commands.
          */
         readonly get: operations["readVirtualChip"];
         readonly put?: never;
@@ -980,7 +980,7 @@ export interface paths {
         readonly put?: never;
         /**
          * Give an answer to the virtual chip
-         * @description Sandbox only. The chip verifies that the issuer made the answer to its last cryptogram, and carries out the commands in it.
+         * @description Sandbox only. The chip verifies that the issuer made the answer to its last cryptogram, and executes the commands in it.
          */
         readonly post: operations["answerVirtualChip"];
         readonly delete?: never;
@@ -7259,7 +7259,7 @@ export interface operations {
                         };
                         /** Format: uuid */
                         readonly authorizationId?: string;
-                        /** @description With `chip`: what happened in the virtual chip. Absent in a repeat. */
+                        /** @description With `chip`: the result in the virtual chip. Absent in a repeat. */
                         readonly virtualChip?: {
                             /**
                              * @description `blocked`: no tries remain in the chip, so it compared no PIN.

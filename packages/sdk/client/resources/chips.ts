@@ -3,7 +3,7 @@ import type { Calls, ChangeOptions } from '../transport/calls.ts'
 import { type CallOptions, path } from '../transport/transport.ts'
 
 export interface Chips {
-  /** What is known of the chip of a card, and the commands to it. Scope `cards.read`. */
+  /** Reads the chips of a card that were online, and the commands to them. Scope `cards.read`. */
   retrieve(publicToken: string, options?: CallOptions): Promise<CardChip>
   /**
    * Queues a command. It travels in the answer to the next online transaction of the chip. Scope

@@ -69,7 +69,7 @@ export const publicDescription = (
     { name: 'Cards', description: 'Creating and reading cards, and changing their status.' },
     { name: 'PIN', description: 'Setting, reading and unblocking the PIN.' },
     { name: 'CVV', description: 'Reading and changing the CVV status.' },
-    { name: 'Chips', description: 'What is known of the chip of a card, and commands to it.' },
+    { name: 'Chips', description: 'The chips of a card, and commands to them.' },
     { name: 'Controls', description: 'What a card may be used for, and how much it may spend.' },
     { name: 'Authorizations', description: 'Why cards were approved and declined.' },
     { name: 'Payments', description: 'What cards hold, and what has moved.' },

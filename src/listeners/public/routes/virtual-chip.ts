@@ -138,7 +138,7 @@ function chipRoutes({ app }: PublicApi, path: string, chips: VirtualChips): void
       schema: {
         operationId: 'readVirtualChip',
         summary: 'Read the virtual chip of a card',
-        description: 'Sandbox only. Its counter, its tries and what commands have done to it.',
+        description: 'Sandbox only. Its counter, its tries and the effects of commands.',
         tags,
         params: CardParamsSchema,
         response: { 200: VirtualChipSchema },
@@ -194,7 +194,7 @@ function chipTransactionRoutes({ app }: PublicApi, path: string, chips: VirtualC
         summary: 'Give an answer to the virtual chip',
         description:
           'Sandbox only. The chip verifies that the issuer made the answer to its last ' +
-          'cryptogram, and carries out the commands in it.',
+          'cryptogram, and executes the commands in it.',
         tags,
         params: CardParamsSchema,
         body: ChipAnswerSchema,

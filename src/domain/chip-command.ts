@@ -123,7 +123,7 @@ export const commandResultLength = 5
 
 /**
  * The outcomes in the high half of the first byte of a result (EMV Book 4, annex A5). A command
- * that was not carried out waits on.
+ * that was not executed still waits.
  */
 export const commandResultCodes = { not_carried_out: 0, failed: 1, done: 2 } as const
 

@@ -78,7 +78,7 @@ export const terminalCommand: cli.Command = {
     'key-index': { type: 'string', value: 'NN', help: 'its index; by default 01' },
     chip: {
       type: 'boolean',
-      help: 'plays a virtual chip instead, whose PIN is blocked and unblocked',
+      help: 'plays a card with a virtual chip instead, whose PIN is blocked and unblocked',
     },
   },
   example: 'pinfold terminal --link acme-1 --zone-key-file pin-01.hex --amount 12.34',

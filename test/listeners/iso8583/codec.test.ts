@@ -343,6 +343,10 @@ test('an answer with several scripts shows each, and parts name no tag twice', (
     described.filter(({ field }) => field.startsWith('55.')).map(({ field }) => field),
     ['55.91', '55.72', '55.72'],
   )
+  assert.deepEqual(
+    described.filter(({ field }) => field.startsWith('55.')).map(({ name }) => name),
+    ['answer to the chip', 'commands after the decision', 'commands after the decision'],
+  )
   const field = layout.fields['55']
   assert(field)
   assert.throws(() => readParts('55', field, answer.fields[55]), CodecError)

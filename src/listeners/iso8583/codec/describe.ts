@@ -1,5 +1,6 @@
 import { listChipTags } from '../../../domain/chip-data.ts'
 import { holdsPan, isPan, maskPan } from '../../../domain/pan.ts'
+import { chipTags } from './chip-tags.ts'
 import type { IsoMessage, Layout } from './layout.ts'
 import { fieldNumbers } from './message.ts'
 import { standardFields, type Version } from './versions.ts'
@@ -12,14 +13,6 @@ interface DescribedField {
   /** Masked, unless the field cannot contain a secret. */
   readonly value: string
 }
-
-/** The tags of chip data that do not identify the cardholder. */
-const shownTags = new Set(
-  [
-    '82 84 95 9A 9C 5F2A 5F34 9F02 9F03 9F09 9F1A 9F26',
-    '9F27 9F33 9F34 9F35 9F36 9F37 9F41 91 8A',
-  ].flatMap((tags) => tags.split(' ')),
-)
 
 /**
  * Describes a message for display: a PAN with its first six and last four digits, and the length of
@@ -46,7 +39,9 @@ export function describe(
     if ('fault' in read) return [{ field, name, value: mask(value) }]
     return read.list.map(([tag, bytes]) => {
       const part = Buffer.from(bytes).toString('hex').toUpperCase()
-      return { field: `${field}.${tag}`, name, value: shownTags.has(tag) ? part : mask(part) }
+      const known = chipTags.get(tag)
+      const shown = known?.isShown === true ? part : mask(part)
+      return { field: `${field}.${tag}`, name: known?.name ?? name, value: shown }
     })
   })
   return [{ field: 'mti', name: 'message type', value: mti }, ...described]

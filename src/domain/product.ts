@@ -200,6 +200,18 @@ const rules: readonly ProductRule[] = [
     // The schema of a change accepts a chip without a profile: a product with a chip keeps its own.
     holds: ({ chip }) => chip === null || chip.profile !== undefined,
   },
+  {
+    member: 'chip',
+    at: '/profile',
+    beside: ['schemeName'],
+    detail: 'must be a profile of the scheme of the product',
+    // A scheme without published ranges may use any chip, as it may use any BIN.
+    holds: ({ chip, schemeName }) => {
+      const [owner = ''] = chip?.profile?.split('-') ?? []
+      const scheme = schemeName.toLowerCase()
+      return [scheme, owner].some((name) => listSchemeRanges(name).length === 0) || owner === scheme
+    },
+  },
 ]
 
 const isWithin = (number: number, low: number, high: number): boolean =>

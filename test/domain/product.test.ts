@@ -150,3 +150,18 @@ test('what is not of its type, or not there, is left to the schema: no rule is a
   assert.deepEqual(productFaults({ pinLength: 6 }), [])
   assert.deepEqual(productFaults({ bin: '510000' }), [])
 })
+
+test('a chip has a profile of its scheme; cpa and a scheme without published ranges fit any', () => {
+  const find = (profile: string, schemeName: string) =>
+    productFaults({ chip: { profile }, schemeName }).map(({ pointer }) => pointer)
+  assert.deepEqual(find('visa-cvn18', 'Mastercard'), ['/chip/profile'])
+  assert.deepEqual(find('mastercard-16', 'visa'), ['/chip/profile'])
+  for (const [profile, scheme] of [
+    ['visa-cvn18', 'Visa'],
+    ['mastercard-20', 'Mastercard'],
+    ['cpa', 'Mastercard'],
+    ['visa-cvn18', 'House Card'],
+  ] as const) {
+    assert.deepEqual(find(profile, scheme), [], `${profile}, ${scheme}`)
+  }
+})

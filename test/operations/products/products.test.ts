@@ -133,7 +133,7 @@ test('what the cards of a product were made by cannot change; all else can', asy
 
 test('a chip has the usual settings unless others are chosen, and keeps those that are not named', async () => {
   const members = { productId: 5110, bin: '45110012', cardTypes: ['Physical', 'Virtual'] }
-  const chip = { profile: 'mastercard-16', atcWindow: 0 }
+  const chip = { profile: 'visa-cvn10', atcWindow: 0 }
   const created = await administer('POST', '/products', newProduct({ ...members, chip }))
   assert.deepEqual(created.json.chip, { ...usualChip, ...chip }, created.text)
   const { json } = await administer('PATCH', '/products/5110', { chip: { fallback: 'record' } })

@@ -11,14 +11,14 @@ create table chip (
   seen_atcs bigint not null,
   -- The version of the keys of its last valid cryptogram.
   key_version integer not null check (key_version > 0),
-  -- What the chip reported of its own counter of PIN tries, and when.
+  -- The tries that remain for the PIN in the chip, as it reported them, and when.
   remaining_offline_tries integer check (remaining_offline_tries between 0 and 15),
   offline_tries_at timestamptz,
   primary key (public_token, pan_sequence_number)
 );
 
 -- A command to the chip of a card, which travels in the answer to an online chip transaction until
--- the chip says that it was carried out.
+-- the chip reports that it executed it.
 create table chip_command (
   public_token text not null references card,
   -- Names the command in messages (tag 9F18): the sequence of the event that reports it.

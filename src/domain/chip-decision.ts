@@ -1,7 +1,7 @@
 import type { ChipProfile } from './chip-profile.ts'
 import { isApprovalCode } from './response-code.ts'
 
-/** Composes what a chip is told of a response code. An approval of a part is an approval. */
+/** Composes the decision in tag 91 for a response code. An approval of a part is an approval. */
 export function composeToldDecision(
   { answer: { told } }: Pick<ChipProfile, 'answer'>,
   responseCode: string,
@@ -12,7 +12,7 @@ export function composeToldDecision(
     : Buffer.from(isApproval ? told.approval : told.decline, 'hex')
 }
 
-/** Whether a chip reads an approval in what it is told. */
+/** Whether a chip reads an approval in tag 91. */
 export function isToldApproval(
   { answer: { told } }: Pick<ChipProfile, 'answer'>,
   bytes: Uint8Array,

@@ -72,7 +72,7 @@ export async function readChip(
   return verify(context, message, found, { ...read, atc })
 }
 
-/** What is to be verified, and what it says. */
+/** A message that was read, with the data to verify. */
 interface ReadMessage {
   readonly tags: ChipTags
   readonly chip: ChipReference
@@ -182,7 +182,7 @@ async function verify(
   }
 }
 
-/** What the message says of commands that were sent. */
+/** Composes the results of sent commands that the message reports. */
 function composeReport(
   { isAdvice = false }: ChipMessage,
   found: FoundChip,
@@ -301,7 +301,7 @@ function listFindings(
   return findings.length > 0 ? { findings } : {}
 }
 
-/** What the chip and the terminal say of the PIN in the chip; nothing if it was not asked for. */
+/** Checks the reports of chip and terminal about the PIN in the chip. Without a PIN it is empty. */
 function checkOfflinePin(
   report: ChipReport,
   isBlocked: boolean,
@@ -360,10 +360,10 @@ function answerOnce(
   }
 }
 
-/** What the chip is told of an approval, also of a part of the amount. */
+/** The response code of an approval in tag 91, also of a part of the amount. */
 const approvalCode = '00'
 
-/** What the chip is told: by method 1 the response code, by method 2 the card status update. */
+/** Selects the decision of tag 91: by method 1 the response code, by 2 the card status update. */
 function selectAnswer({ profile }: ChipReference, code: string): ChipAnswer {
   const told = composeToldDecision(profile, code)
   return profile.answer.method === 1

@@ -36,7 +36,7 @@ const changes: Readonly<Record<string, Change>> = {
 const toHex = (bytes: Uint8Array): string => Buffer.from(bytes).toString('hex').toUpperCase()
 
 /**
- * Carries out a command whose MAC was verified.
+ * Executes a command whose MAC was verified.
  * @returns null if the chip has no such command or data object, or is blocked permanently.
  */
 export function applyCommand(

@@ -28,7 +28,7 @@ interface VirtualChipContext {
 /** A client with its own cards; null: an operator with any card. */
 type ClientId = string | null
 
-/** What is shown of a virtual chip. */
+/** The members of a virtual chip that its client reads. */
 interface VirtualChip {
   readonly publicToken: string
   readonly panSequenceNumber: string
@@ -53,10 +53,10 @@ interface ChipPurchase {
   readonly transactionType?: TransactionType | undefined
 }
 
-/** What the chip wants: an authorization, or no transaction. */
+/** The decision of the chip: an authorization, or no transaction. */
 type ChipDecision = 'online' | 'declined'
 
-/** What the terminal gets from the chip. */
+/** The cryptogram of a transaction, for the terminal. */
 export interface MadeCryptogram {
   /** Field 55 in hexadecimal digits. */
   readonly chip: { readonly data: string }
@@ -66,7 +66,7 @@ export interface MadeCryptogram {
   readonly remainingOfflineTries: number
 }
 
-/** What the chip makes of an answer. */
+/** The result of an answer in the chip. */
 export interface TakenAnswer {
   readonly answerVerified: boolean
   /** Whether the chip approves the transaction, too. */
@@ -370,7 +370,7 @@ async function authenticate(
   return Buffer.from(due).equals(read.arpc) ? read : null
 }
 
-/** Carries out the commands one after the other. One that fails stops no other one. */
+/** Executes the commands one after the other. One that fails stops no other one. */
 async function carryOut(
   { hsm }: VirtualChipContext,
   present: PresentChip,

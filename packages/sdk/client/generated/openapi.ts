@@ -816,7 +816,7 @@ export interface paths {
         readonly put?: never;
         /**
          * Simulate an authorization
-         * @description Sandbox only. Builds a real PIN block and authorizes as for a card network, so that a PIN or CVV can be tried until it is blocked. With `chip`, the virtual chip of the card makes a real cryptogram, verifies the answer and carries out its commands.
+         * @description Sandbox only. Builds a real PIN block and authorizes as for a card network, so that a PIN or CVV can be tried until it is blocked. With `chip`, the virtual chip of the card makes a real cryptogram, verifies the answer and executes its commands.
          */
         readonly post: operations["simulateAuthorization"];
         readonly delete?: never;

@@ -80,7 +80,7 @@ export function simulatorRoute({ app, base }: PublicApi, simulate: Simulate): vo
         description:
           'Sandbox only. Builds a real PIN block and authorizes as for a card network, so that a ' +
           'PIN or CVV can be tried until it is blocked. With `chip`, the virtual chip of the ' +
-          'card makes a real cryptogram, verifies the answer and carries out its commands.',
+          'card makes a real cryptogram, verifies the answer and executes its commands.',
         tags: ['Simulator'],
         body: SimulateSchema,
         response: { 200: AnsweredSimulationSchema },

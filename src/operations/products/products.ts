@@ -105,13 +105,11 @@ export const changeProduct = (
           pointer: `/${name}`,
           detail: 'cannot change: cards of this product exist',
         })),
+      ...(before.chip !== null && draft.chip === null
+        ? [{ pointer: '/chip', detail: 'cannot be removed: cards of this product exist' }]
+        : []),
       ...(hasOtherProfile(before, draft)
-        ? [
-            {
-              pointer: '/chip/profile',
-              detail: 'cannot change: cards of this product exist; set chip to null first',
-            },
-          ]
+        ? [{ pointer: '/chip/profile', detail: 'cannot change: cards of this product exist' }]
         : []),
     ]
     const isRefused = fixed.length > 0 && (await storedProducts.hasCards(connection, productId))
@@ -143,7 +141,7 @@ const completeDraft = (
       : draft.chip,
 })
 
-/** Cards keep the profile of their chips. Chips can be added to a product, and removed. */
+/** Cards keep their chips and the profile of them. Chips can be added to a product. */
 const hasOtherProfile = (
   { chip: before }: productRules.Product,
   { chip }: productRules.ProductDraft,

@@ -115,6 +115,7 @@ declare
     'reserve_spending',
     'settle_try',
     'store_claimed_answer',
+    'supersede_pin_commands',
     'undo_act',
     'use_chip'
   ];

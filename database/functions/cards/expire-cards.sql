@@ -1,4 +1,5 @@
--- Expires some of the cards whose last day is before p_today, and records an event for each.
+-- Expires some of the cards whose last day is before p_today, and records an event for each. Waiting
+-- commands for the PINs in their chips end.
 --
 -- The list is materialized and joined row by row, so that no plan reads more than its rows.
 --
@@ -7,7 +8,7 @@ create or replace function expire_cards(p_today date, p_limit integer) returns i
 language plpgsql
 as $function$
 declare
-  v_count integer;
+  v_public_tokens text[];
 begin
   with due as materialized (
     select public_token, status_code
@@ -23,12 +24,16 @@ begin
       and card.status_code between due.status_code and due.status_code
       and p_today - card.expiry_date > 0
     returning card.public_token, last_sequence, client_id, due.status_code
+  ), recorded as (
+    insert into event (public_token, sequence, client_id, type, details)
+    select public_token, last_sequence, client_id, 'card.status_changed',
+      json_build_object('from', status_code, 'to', '54')
+    from expired
   )
-  insert into event (public_token, sequence, client_id, type, details)
-  select public_token, last_sequence, client_id, 'card.status_changed',
-    json_build_object('from', status_code, 'to', '54')
+  select array_agg(public_token)
+  into v_public_tokens
   from expired;
-  get diagnostics v_count = row_count;
-  return v_count;
+  perform supersede_pin_commands(v_public_tokens);
+  return coalesce(cardinality(v_public_tokens), 0);
 end
 $function$;

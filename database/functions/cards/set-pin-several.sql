@@ -8,8 +8,8 @@
 -- Returns the ordinals of the callers whose change was done. The others call set_pin, and so does a
 -- caller whose PIN came in an envelope.
 --
--- Commands to chips are queued by a statement of their own, which sees what others committed before
--- the cards were locked.
+-- Commands to chips are queued and ended by statements of their own, which see what others committed
+-- before the cards were locked.
 create or replace function set_pin_several(
   p_public_tokens text[],
   p_client_ids text[],
@@ -103,6 +103,13 @@ begin
   )
   from unnest(v_done) as done (ordinal)
   where p_chip_pin_blocks[done.ordinal] is not null;
+  perform supersede_pin_commands(
+    array(
+      select p_public_tokens[done.ordinal]
+      from unnest(v_done) as done (ordinal)
+      where p_chip_pin_blocks[done.ordinal] is null
+    )
+  );
   return query
     select unnest(v_done);
 end

@@ -6,7 +6,7 @@
 -- PIN without one. Lock order: card, key. The call does everything or nothing.
 --
 -- p_chip_pin_block is null unless the card has a chip. A command that changes the PIN in the chip is
--- then queued with it.
+-- then queued with it. Otherwise waiting commands for the PIN end, so that no older one returns.
 --
 -- Returns whether it was done. It is not done if the card belongs to another client, is closed or
 -- expired, or accepted the envelope before, or if the key was not free.
@@ -77,6 +77,8 @@ begin
       p_public_token, p_client_id, 'change_pin', p_chip_pin_block, p_chip_pin_key, null,
       p_request_id, p_operator_id
     );
+  elsif v_card.card_type = 'Physical' then
+    perform supersede_pin_commands(array[p_public_token]);
   end if;
   return true;
 end

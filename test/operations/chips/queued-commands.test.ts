@@ -3,6 +3,7 @@ import { before, test } from 'node:test'
 import type { PublicToken } from '../../../src/domain/identifiers.ts'
 import { usualChip } from '../../../src/domain/product-chip.ts'
 import { demoProducts } from '../../../src/sandbox/demo-data.ts'
+import { expireCards } from '../../../src/storage/cards/changes.ts'
 import { findTries } from '../../../src/storage/cards/tries.ts'
 import { type ChipResults, recordChipResults } from '../../../src/storage/chips/commands.ts'
 import { product } from '../../support/builders.ts'
@@ -267,6 +268,61 @@ test('the chip of a closed card can still be blocked, and is told nothing else',
   assert.equal((await request(publicToken, { command: 'block_card' })).status, 201)
   const refused = await request(publicToken, { command: 'unblock_application' })
   assert.deepEqual([refused.status, refused.json.code], [409, 'card_closed'])
+})
+
+test('a card that is closed or has expired keeps no PIN for its chip', async () => {
+  const closeCard = (publicToken: PublicToken) =>
+    service.call('PUT', `/cards/${publicToken}/status`, { body: { cardStatusCode: '43' } })
+  const endings: readonly ((publicToken: PublicToken) => Promise<unknown>)[] = [
+    closeCard,
+    // Callers at the same time share a statement.
+    (publicToken) => Promise.all([closeCard(publicToken), closeCard(publicToken)]),
+    async (publicToken) => {
+      await sql(
+        service.database,
+        `update card set start_date = '2019-01-01', expiry_date = '2020-01-31'
+         where public_token = $1`,
+        [publicToken],
+      )
+      await expireCards(service.database, '2020-02-01', 10)
+    },
+  ]
+  for (const end of endings) {
+    const card = await chippedCard(service)
+    const { publicToken } = card
+    await setPin(publicToken, strongPins(card)[0])
+    await unblock(publicToken)
+    await request(publicToken, { command: 'block_application' })
+    await end(publicToken)
+    assert.deepEqual(await listCommands(publicToken), [
+      { command: 'change_pin', state: 'superseded', hasPin: false },
+      { command: 'unblock_pin', state: 'superseded', hasPin: false },
+      { command: 'block_application', state: 'pending', hasPin: false },
+    ])
+  }
+})
+
+test('a PIN that does not go to the chip replaces one that waits for it', async () => {
+  const card = await chippedCard(service)
+  const { publicToken } = card
+  const [first, second] = strongPins(card)
+  const changeChip = (chip: object | null) =>
+    sql(service.database, 'update product set chip = $1::jsonb where product_id = $2', [
+      chip && JSON.stringify(chip),
+      1001,
+    ])
+  for (const isShared of [false, true]) {
+    await setPin(publicToken, first)
+    await changeChip(null)
+    const changed = await setPin(publicToken, second)
+    assert.equal(changed.status, 204, `${isShared}`)
+    await changeChip({ profile: 'visa-cvn18', ...usualChip })
+    const states = (await listCommands(publicToken)).map(({ state }) => state)
+    assert.ok(
+      states.every((state) => state === 'superseded'),
+      `${states}`,
+    )
+  }
 })
 
 test('no more than 16 commands wait for a chip', async () => {

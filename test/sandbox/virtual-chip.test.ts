@@ -281,7 +281,7 @@ for (const profile of chipProfileNames) {
       return [responseCode, virtualChip.answerVerified, virtualChip.approved, ...results]
     }
     await command('block_application')
-    assert.deepEqual(await buyWith(), ['00', true, true, 'done'])
+    assert.deepEqual(await buyWith(), ['00', true, false, 'done'])
     assert.deepEqual(await buyWith(), ['57', true, false])
     await command('unblock_application')
     assert.deepEqual(await buyWith(), ['57', true, false, 'done'])
@@ -325,7 +325,9 @@ test('a chip whose application or card is blocked approves nothing', async () =>
   }
   const simulation = { publicToken: card.publicToken, chip: true }
   await command('block_application')
-  assert.deepEqual((await simulate()).virtualChip.commands.length, 1)
+  // The command comes before the decision of the chip.
+  const { virtualChip } = await simulate()
+  assert.deepEqual([virtualChip.commands.length, virtualChip.approved], [1, false])
   assert.equal((await chip('GET')).json.isApplicationBlocked, true)
   assert.equal((await buy()).decision, 'declined')
   assert.equal((await simulate()).responseCode, '57')

@@ -1,5 +1,5 @@
--- Expires some of the cards whose last day is before p_today, and records an event for each. Waiting
--- commands for the PINs in their chips end.
+-- Expires some of the cards whose last day is before p_today, and records an event for each.
+-- Waiting commands for the PINs in their chips end.
 --
 -- The list is materialized and joined row by row, so that no plan reads more than its rows.
 --

@@ -8,8 +8,8 @@
 -- Returns the ordinals of the callers whose change was done. The others call set_pin, and so does a
 -- caller whose PIN came in an envelope.
 --
--- Commands to chips are queued and ended by statements of their own, which see what others committed
--- before the cards were locked.
+-- Commands to chips are queued and ended by statements of their own, which see what others
+-- committed before the cards were locked.
 create or replace function set_pin_several(
   p_public_tokens text[],
   p_client_ids text[],

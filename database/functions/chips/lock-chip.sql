@@ -1,6 +1,7 @@
 -- Locks the chip that made a cryptogram, and returns whether its transaction counter was not used
 -- before. A chip that is seen for the first time gets its row here, so that racing copies of its
--- first cryptogram wait for each other.
+-- first cryptogram wait for each other. The row has the lowest counter, because the transaction can
+-- end without a use of the chip.
 --
 -- p_chip has panSequenceNumber, atc, keyVersion, atcWindow and remainingOfflineTries
 -- (src/operations/chips/presented-chip.ts). Lock order: card, chip, counter, key.
@@ -20,7 +21,7 @@ begin
   for no key update;
   if not found then
     insert into chip (public_token, pan_sequence_number, highest_atc, seen_atcs, key_version)
-    values (p_public_token, v_number, v_atc, 0, (p_chip ->> 'keyVersion')::integer)
+    values (p_public_token, v_number, 0, 0, (p_chip ->> 'keyVersion')::integer)
     on conflict (public_token, pan_sequence_number) do nothing;
     select * into v_known
     from chip

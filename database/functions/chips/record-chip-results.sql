@@ -1,6 +1,7 @@
 -- Records what a message of a chip and its answer changed: the commands that the answer carried
 -- (p_sent), those that the chip has carried out or refused (p_done, p_failed), and the tries that
--- remain for the PIN in the chip, null if the message does not say it.
+-- remain for the PIN in the chip, null if the message does not say it. An older message than the
+-- last one does not change them.
 --
 -- A change of the PIN and an unblock restore the tries in the chip, so a report that none remain is
 -- out of date once one of them is done.
@@ -82,7 +83,8 @@ begin
     update chip
     set remaining_offline_tries = p_remaining_offline_tries,
       offline_tries_at = v_now
-    where public_token = p_public_token and pan_sequence_number = p_pan_sequence_number;
+    where public_token = p_public_token and pan_sequence_number = p_pan_sequence_number
+      and highest_atc <= p_atc;
     v_is_changed := v_is_changed or found;
   end if;
   if v_restores_tries then

@@ -1,6 +1,7 @@
 -- Records the use of a chip that lock_chip has locked and found fresh: its transaction counter, the
 -- version of its keys, and what it reported of its PIN tries. A cryptogram is used in the commit
--- that records its authorization, so that of racing copies one is answered.
+-- that records its authorization, so that of racing copies one is answered. A counter below the
+-- highest one belongs to an older report, which changes neither the keys nor the tries.
 --
 -- remainingOfflineTries is null if the PIN in the chip is not blocked and the chip reports no
 -- number: what was known before, such as a block, is then out of date. It is absent if the message
@@ -20,13 +21,16 @@ begin
   update chip
   set highest_atc = greatest(chip.highest_atc, v_atc),
     seen_atcs = add_seen_atc(chip.highest_atc, chip.seen_atcs, v_atc),
-    key_version = (p_chip ->> 'keyVersion')::integer,
+    key_version = case
+      when v_atc < chip.highest_atc then chip.key_version
+      else (p_chip ->> 'keyVersion')::integer
+    end,
     remaining_offline_tries = case
-      when v_has_tries then v_tries
+      when v_has_tries and v_atc >= chip.highest_atc then v_tries
       else chip.remaining_offline_tries
     end,
     offline_tries_at = case
-      when not v_has_tries then chip.offline_tries_at
+      when not v_has_tries or v_atc < chip.highest_atc then chip.offline_tries_at
       when v_tries is not null then v_now
     end
   where chip.public_token = p_public_token

@@ -42,7 +42,8 @@ const answerMost = 128
 /**
  * Composes the commands that an answer carries: the oldest ones that fit into it beside tag 91.
  * Each has a template and a number of its own (tag 9F18), so that its result can be told. A command
- * that the HSM does not make is reported and left out, because the answer must not be lost.
+ * that the HSM does not make is reported, and the answer goes without it and those behind it,
+ * because it must not be lost.
  */
 export async function composeCommands(
   { hsm, observe }: CommandComposer,
@@ -60,9 +61,8 @@ export async function composeCommands(
         return null
       },
     )
-    if (template === null) continue
-    // Commands keep their order, so a later one that fits does not pass one that does not.
-    if (template.length > room) break
+    // Commands keep their order, so a later one does not pass one that fails or does not fit.
+    if (template === null || template.length > room) break
     room -= template.length
     templates.push(template)
     sent.push(command.number)
@@ -70,18 +70,11 @@ export async function composeCommands(
   return { bytes: Buffer.concat(templates), sent }
 }
 
-/**
- * Selects the commands that have not ended, in their order. Only the newest change of a PIN is
- * among them, because an older one that is sent again would bring an older PIN back.
- */
+/** Selects the commands that have not ended, in their order. */
 function selectCommands({ report, waiting }: ReportedCommands): readonly WaitingChipCommand[] {
   const { done, failed } = findEndedCommands(waiting, report)
   const ended = [...done, ...failed]
-  const newestChange = Math.max(
-    ...waiting.filter(({ command }) => command === 'change_pin').map(({ number }) => number),
-  )
   return waiting
-    .filter(({ command, number }) => command !== 'change_pin' || number === newestChange)
     .filter(({ number }) => !ended.includes(number))
     .toSorted((one, other) => one.number - other.number)
 }

@@ -342,9 +342,15 @@ async function takeAnswer(
     return [settled, { answerVerified: false, approved: false, commands: refused }]
   }
   const [state, commands] = await carryOut(context, present, cryptogram, settled, answer.commands)
+  // The commands that block are carried out before the chip decides.
+  const isBlocked = state.isCardBlocked || state.isApplicationBlocked
   return [
     { ...state, commandResults: composeResults(commands), isOnlineIncomplete: false },
-    { answerVerified: true, approved: isApproved && authenticated.isApproval, commands },
+    {
+      answerVerified: true,
+      approved: isApproved && authenticated.isApproval && !isBlocked,
+      commands,
+    },
   ]
 }
 

@@ -209,7 +209,8 @@ async function addProduct(database: Database): Promise<void> {
      ), product as (
        insert into product (product_id, product_name, scheme_name, bin, currency_code, card_types,
          validity_months, pin_length, pin_revealable, pin_try_limit, cvv_try_limit, chip)
-       values (1, 'Product', 'Visa', '400000', 'EUR', array['Virtual'], 48, 4, false, 3, 3, '{}')
+       values (1, 'Product', 'Visa', '400000', 'EUR', array['Virtual'], 48, 4, false, 3, 3,
+         '{"profile": "cpa"}')
        returning product_id
      )
      insert into client_product (client_id, product_id, product_version)

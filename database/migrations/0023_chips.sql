@@ -29,6 +29,8 @@ create table chip_command (
       'put_data'
     )
   ),
+  -- The chip that it is for. Null: the first chip that comes; commands for the PIN go to the newest.
+  pan_sequence_number text check (pan_sequence_number ~ '^[0-9]{2}$'),
   state text not null default 'pending'
     check (state in ('pending', 'sent', 'done', 'failed', 'superseded')),
   -- The PIN of a change, sealed, and its key; null once the command has ended.
@@ -55,6 +57,10 @@ create table chip_command (
 -- The PINs that a re-encryption moves.
 create index chip_command_with_pin on chip_command (public_token, command_number)
   where pin_block is not null;
+
+-- The state of the PIN in a chip is that of its newest command.
+create index chip_command_of_pin on chip_command (public_token, command_number)
+  where command in ('change_pin', 'unblock_pin') and state <> 'superseded';
 
 create index chip_command_waiting on chip_command (public_token, command_number)
   where state in ('pending', 'sent');

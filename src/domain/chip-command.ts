@@ -33,6 +33,9 @@ export interface WaitingChipCommand {
   readonly pinKey: string | null
   /** The tag, of two bytes, and the value. */
   readonly dataObject: string | null
+  /** The chip that it is for; null: the first that comes, or for a PIN the newest chip. */
+  readonly panSequenceNumber: string | null
+  readonly sentCount: number
   /** The chip that an answer carried it to, and the counter of that transaction; null if none. */
   readonly sentTo: string | null
   readonly sentAtc: number | null
@@ -47,6 +50,8 @@ export const putDataMost = 64
 export interface ChipCommandReport {
   readonly panSequenceNumber: string
   readonly atc: number
+  /** The highest sequence number of the card's chips before; null if none was seen before. */
+  readonly newestPanSequenceNumber: string | null
   /** The highest counter of this chip before; null if the chip was not seen before. */
   readonly lastAtc: number | null
   /** Whether it comes in an advice, which has the counter of the request before it. */
@@ -67,6 +72,49 @@ export interface EndedChipCommands {
   readonly failed: readonly number[]
 }
 
+/** Commands that concern the PIN go to the newest chip of a card. */
+const pinCommands: readonly ChipCommandName[] = ['change_pin', 'unblock_pin']
+
+/** Commands that stop a chip. They come first, and are sent until their chip reports a result. */
+export const blockCommands: readonly ChipCommandName[] = ['block_application', 'block_card']
+
+/** How often a command is sent without a result before it counts as failed. */
+const sendingsMost = 10
+
+/**
+ * Selects the commands that the answer to a report carries, in their order: those that block, then
+ * the least often sent ones, so that a command without a result stops no other one.
+ */
+export function selectDueCommands(
+  waiting: readonly WaitingChipCommand[],
+  report: ChipCommandReport,
+): readonly WaitingChipCommand[] {
+  const { done, failed } = findEndedCommands(waiting, report)
+  const ended = [...done, ...failed]
+  return waiting
+    .filter((command) => isForChip(command, report) && !ended.includes(command.number))
+    .toSorted(
+      (one, other) =>
+        rankBlock(one) - rankBlock(other) ||
+        one.sentCount - other.sentCount ||
+        rankPin(one) - rankPin(other) ||
+        one.number - other.number,
+    )
+}
+
+const rankBlock = ({ command }: WaitingChipCommand): number =>
+  blockCommands.includes(command) ? 0 : 1
+const rankPin = ({ command }: WaitingChipCommand): number => (pinCommands.includes(command) ? 0 : 1)
+
+/** Whether a command is for the chip of a report. A replaced chip gets no PIN any more. */
+const isForChip = (
+  { command, panSequenceNumber }: WaitingChipCommand,
+  report: ChipCommandReport,
+): boolean =>
+  pinCommands.includes(command)
+    ? report.panSequenceNumber >= (report.newestPanSequenceNumber ?? '')
+    : panSequenceNumber === null || panSequenceNumber === report.panSequenceNumber
+
 /**
  * Finds the waiting commands that a report ends, among those that an answer carried to its chip.
  * The terminal's results come first. Without them, the chip's own count decides, if it is certainly
@@ -77,16 +125,22 @@ export function findEndedCommands(
   report: ChipCommandReport,
 ): EndedChipCommands {
   const results = report.results && readCommandResults(report.results)
-  const outcomes = waiting.map((command) => ({
+  const carried = waiting.filter(
+    (command) => isForChip(command, report) && wasCarriedBefore(command, report),
+  )
+  const outcomes = carried.map((command) => ({
     number: command.number,
-    outcome: results
-      ? wasCarriedBefore(command, report) && results.get(command.number)
-      : readOutcome(command, report),
+    outcome:
+      (results ? results.get(command.number) : readOutcome(command, report)) ??
+      (isGivenUp(command) ? 'failed' : null),
   }))
   const select = (outcome: 'done' | 'failed') =>
     outcomes.filter((each) => each.outcome === outcome).map(({ number }) => number)
   return { done: select('done'), failed: select('failed') }
 }
+
+const isGivenUp = ({ command, sentCount }: WaitingChipCommand): boolean =>
+  sentCount >= sendingsMost && !blockCommands.includes(command)
 
 /** Whether an earlier answer, or the one that an advice is about, carried a command to the chip. */
 const wasCarriedBefore = (
@@ -103,15 +157,11 @@ const wasCarriedBefore = (
  * chip says that its last online transaction was completed, and no other one came since.
  */
 function readOutcome(
-  { sentAtc, sentTo, sentWith }: WaitingChipCommand,
+  { sentAtc, sentWith }: WaitingChipCommand,
   report: ChipCommandReport,
 ): 'done' | 'failed' | null {
   const isOfLastAnswer =
-    sentAtc !== null &&
-    sentTo === report.panSequenceNumber &&
-    sentAtc === report.lastAtc &&
-    report.atc > sentAtc &&
-    report.isLastOnlineIncomplete === false
+    sentAtc === report.lastAtc && sentAtc !== report.atc && report.isLastOnlineIncomplete === false
   if (!isOfLastAnswer) return null
   // Of several commands, the chip does not say which one failed.
   if (report.hasFailed) return sentWith === 1 ? 'failed' : null

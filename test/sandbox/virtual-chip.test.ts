@@ -332,6 +332,7 @@ test('a chip whose application or card is blocked approves nothing', async () =>
   assert.equal((await buy()).decision, 'declined')
   assert.equal((await simulate()).responseCode, '57')
   await chip('POST')
+  await simulate()
   await command('block_card')
   await simulate()
   assert.equal((await chip('GET')).json.isCardBlocked, true)

@@ -98,7 +98,7 @@ begin
   from changed;
   perform queue_chip_command(
     p_public_tokens[done.ordinal], p_client_ids[done.ordinal], 'change_pin',
-    p_chip_pin_blocks[done.ordinal], p_chip_pin_keys[done.ordinal], null,
+    p_chip_pin_blocks[done.ordinal], p_chip_pin_keys[done.ordinal], null, null,
     p_request_ids[done.ordinal], p_operator_ids[done.ordinal]
   )
   from unnest(v_done) as done (ordinal)

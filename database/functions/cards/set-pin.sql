@@ -74,7 +74,7 @@ begin
   );
   if p_chip_pin_block is not null then
     perform queue_chip_command(
-      p_public_token, p_client_id, 'change_pin', p_chip_pin_block, p_chip_pin_key, null,
+      p_public_token, p_client_id, 'change_pin', p_chip_pin_block, p_chip_pin_key, null, null,
       p_request_id, p_operator_id
     );
   elsif v_card.card_type = 'Physical' then

@@ -3,7 +3,8 @@
 --
 -- The card is named by p_public_token or by the fingerprints of its PAN, one for each version of
 -- their key. Returns no row if the card does not exist. chip is null for a card without a chip, and
--- highest_atc for one that was not seen before. is_fresh says whether p_atc was not used before.
+-- highest_atc for one that was not seen before. newest_number is the highest sequence number of the
+-- card's chips. is_fresh says whether p_atc was not used before.
 --
 -- Distributed by p_public_token, beside card.
 create or replace function find_chip(
@@ -16,6 +17,7 @@ create or replace function find_chip(
   encrypted_pan bytea,
   chip jsonb,
   highest_atc integer,
+  newest_number text,
   is_fresh boolean,
   commands json
 )
@@ -51,6 +53,9 @@ begin
   select seen.highest_atc, seen.seen_atcs into highest_atc, v_seen_atcs
   from chip as seen
   where seen.public_token = v_public_token and seen.pan_sequence_number = p_pan_sequence_number;
+  select max(seen.pan_sequence_number) into newest_number
+  from chip as seen
+  where seen.public_token = v_public_token;
   is_fresh := is_fresh_atc(
     highest_atc, v_seen_atcs, p_atc, (chip ->> 'atcWindow')::integer
   );
@@ -61,6 +66,8 @@ begin
         'pinBlock', encode(command.pin_block, 'hex'),
         'pinKey', command.pin_key,
         'dataObject', encode(command.data_object, 'hex'),
+        'panSequenceNumber', command.pan_sequence_number,
+        'sentCount', command.sent_count,
         'sentTo', command.sent_to,
         'sentAtc', command.sent_atc,
         'sentWith', command.sent_with

@@ -6,6 +6,8 @@
 -- A change of the PIN and an unblock restore the tries in the chip, so a report that none remain is
 -- out of date once one of them is done.
 --
+-- A command for the first chip that comes is for the chip that it was sent to.
+--
 -- A command that has ended stays as it is, so the call may be repeated. A command may be done or
 -- failed before it counts as sent, because the process that sent it may have been lost. Only the
 -- first sending is an event. Lock order: card, command.
@@ -55,7 +57,11 @@ begin
         sent_count = sent_count + 1,
         sent_to = p_pan_sequence_number,
         sent_atc = p_atc,
-        sent_with = cardinality(p_sent)
+        sent_with = cardinality(p_sent),
+        pan_sequence_number = case
+          when command not in ('change_pin', 'unblock_pin')
+          then coalesce(pan_sequence_number, p_pan_sequence_number)
+        end
       where public_token = p_public_token and command_number = v_command.command_number;
     else
       update chip_command

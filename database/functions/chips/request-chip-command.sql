@@ -13,6 +13,7 @@ create or replace function request_chip_command(
   p_number integer,
   p_command text,
   p_data_object bytea,
+  p_pan_sequence_number text,
   p_request_id text,
   p_operator_id text,
   p_claimant_id text,
@@ -38,7 +39,8 @@ begin
     return false;
   end if;
   perform queue_chip_command(
-    p_public_token, p_client_id, p_command, null, null, p_data_object, p_request_id, p_operator_id
+    p_public_token, p_client_id, p_command, null, null, p_data_object, p_pan_sequence_number,
+    p_request_id, p_operator_id
   );
   return true;
 end

@@ -110,7 +110,7 @@ begin
   into v_done
   from changed;
   perform queue_chip_command(
-    chipped.public_token, p_client_ids[chipped.ordinal], 'unblock_pin', null, null, null,
+    chipped.public_token, p_client_ids[chipped.ordinal], 'unblock_pin', null, null, null, null,
     p_request_ids[chipped.ordinal], p_operator_ids[chipped.ordinal]
   )
   from (

@@ -71,7 +71,8 @@ begin
   )
   then
     perform queue_chip_command(
-      p_public_token, p_client_id, 'unblock_pin', null, null, null, p_request_id, p_operator_id
+      p_public_token, p_client_id, 'unblock_pin', null, null, null, null, p_request_id,
+      p_operator_id
     );
   end if;
   return true;

@@ -24,6 +24,12 @@ interface CardChip {
 }
 
 const commandOptions: cli.Options = {
+  chip: {
+    type: 'string',
+    value: 'NUMBER',
+    help: 'the chip, by its PAN sequence number; by default the highest that was seen',
+    pointer: '/panSequenceNumber',
+  },
   tag: {
     type: 'string',
     value: 'TAG',
@@ -97,6 +103,7 @@ export const chipCommands: readonly cli.Command[] = [
       const publicToken = parseToken(call)
       const [, command = ''] = call.names
       const object = {
+        panSequenceNumber: cli.findText(call, 'chip'),
         tag: cli.findText(call, 'tag')?.toUpperCase(),
         value: cli.findText(call, 'value'),
       }

@@ -24,6 +24,9 @@ export const CardChipSchema = Type.Object({
       commandNumber,
       command: Type.Enum([...chipCommands]),
       state: Type.Enum([...chipCommandStates]),
+      panSequenceNumber: Type.Optional(
+        Type.String({ description: 'The chip that it is for.', examples: ['00'] }),
+      ),
       tag: Type.Optional(Type.String({ examples: ['9F58'] })),
       queuedAt: instant,
       sentCount: Type.Integer({ description: 'How many answers carried it.' }),

@@ -8,7 +8,7 @@ import type * as cards from '../cards/cards.ts'
 type ChipContext = Pick<cards.CardContext, 'database'>
 
 /** The greatest number of chips and of commands that an answer lists. */
-export const listedMost = 50
+const listedMost = 50
 
 /** The chips of a card, and the commands to them, newest first. */
 interface CardChips {
@@ -78,6 +78,7 @@ const describeCommand = (command: stored.ChipCommandRow) => ({
   commandNumber: command.number,
   command: command.command,
   state: command.state,
+  ...(command.panSequenceNumber !== null && { panSequenceNumber: command.panSequenceNumber }),
   ...(command.tag !== null && { tag: command.tag.toUpperCase() }),
   queuedAt: command.createdAt.toISOString(),
   sentCount: command.sentCount,

@@ -2,6 +2,7 @@ import {
   type ChipCommandName,
   type ChipCommandReport,
   findEndedCommands,
+  selectDueCommands,
   type WaitingChipCommand,
 } from '../../domain/chip-command.ts'
 import { composeChipData } from '../../domain/chip-data.ts'
@@ -40,8 +41,8 @@ export interface ComposedCommands {
 const answerMost = 128
 
 /**
- * Composes the commands that an answer carries: the oldest ones that fit into it beside tag 91.
- * Each has a template and a number of its own (tag 9F18), so that its result can be told. A command
+ * Composes the commands that an answer carries: the first ones that fit into it beside tag 91. Each
+ * has a template and a number of its own (tag 9F18), so that its result can be told. A command
  * that the HSM does not make is reported, and the answer goes without it and those behind it,
  * because it must not be lost.
  */
@@ -54,7 +55,7 @@ export async function composeCommands(
   const templates: Buffer[] = []
   const sent: number[] = []
   let room = answerMost - (chip.profile.answer.method === 1 ? 12 : 10)
-  for (const command of selectCommands(reported)) {
+  for (const command of selectDueCommands(reported.waiting, reported.report)) {
     const template = await composeTemplate(hsm, chip, command, cryptogram).catch(
       (error: unknown) => {
         observe.hsmFaulted(error)
@@ -68,15 +69,6 @@ export async function composeCommands(
     sent.push(command.number)
   }
   return { bytes: Buffer.concat(templates), sent }
-}
-
-/** Selects the commands that have not ended, in their order. */
-function selectCommands({ report, waiting }: ReportedCommands): readonly WaitingChipCommand[] {
-  const { done, failed } = findEndedCommands(waiting, report)
-  const ended = [...done, ...failed]
-  return waiting
-    .filter(({ number }) => !ended.includes(number))
-    .toSorted((one, other) => one.number - other.number)
 }
 
 /**

@@ -196,6 +196,7 @@ function composeReport(
     report: {
       panSequenceNumber: chip.panSequenceNumber,
       atc,
+      newestPanSequenceNumber: found.newestPanSequenceNumber,
       lastAtc: found.highestAtc,
       isAdvice,
       results: tags.get('9F5B') ?? null,

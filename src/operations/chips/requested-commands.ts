@@ -1,10 +1,10 @@
-import type * as chipCommands from '../../domain/chip-command.ts'
+import * as chipCommands from '../../domain/chip-command.ts'
 import type { PublicToken } from '../../domain/identifiers.ts'
 import { Problem, validationFailed } from '../../domain/problem.ts'
 import * as stored from '../../storage/chips/commands.ts'
 import * as cards from '../cards/cards.ts'
 import { type Answer, commitOnce, type RepeatableRequest } from '../idempotency/idempotency.ts'
-import { findChippedCard, listedMost } from './card-chips.ts'
+import { findChippedCard } from './card-chips.ts'
 
 /** The greatest number of commands that wait for one chip. */
 const waitingMost = 16
@@ -17,6 +17,8 @@ interface RequestedCommand {
   readonly tag?: string
   /** Hexadecimal digits. */
   readonly value?: string
+  /** The chip; the newest that was seen, unless it is given. */
+  readonly panSequenceNumber?: string
 }
 
 /** A command that was queued. */
@@ -28,29 +30,40 @@ interface QueuedCommand {
 
 /**
  * Queues a command to the chip of the requester's card. Commands that block are queued in every
- * status of the card.
+ * status of the card, and are not limited in number.
  * @throws `Problem` `card_not_found`, `card_without_chip`, `card_closed`,
  *   `too_many_chip_commands`, `validation_failed`.
  */
 export const requestChipCommand = (
   context: cards.CardContext,
   requester: cards.CardActor,
-  { command, publicToken, ...object }: RequestedCommand,
+  { command, panSequenceNumber, publicToken, ...object }: RequestedCommand,
   request: RepeatableRequest | null,
 ): Promise<Answer<QueuedCommand>> =>
   commitOnce<QueuedCommand>(context, request, async (claimFor) => {
     const { database } = context
     const dataObject = composeDataObject(command, object)
     const card = await findChippedCard(context, requester, publicToken)
-    const isBlocking = command === 'block_application' || command === 'block_card'
-    if (!isBlocking) cards.refuseClosed(context, card)
-    await refuseTooMany(context, publicToken)
+    // A chip that must stop is never told too late.
+    if (!chipCommands.blockCommands.includes(command)) {
+      cards.refuseClosed(context, card)
+      await refuseTooMany(context, publicToken)
+    }
     const number = card.lastSequence + 1
     const result = { commandNumber: number, command, state: 'pending' } as const
     const { clientId, operatorId = null, requestId } = requester
     const isDone = await stored.queueRequestedCommand(
       database,
-      { publicToken, number, command, dataObject, clientId, requestId, operatorId },
+      {
+        publicToken,
+        number,
+        command,
+        dataObject,
+        panSequenceNumber: panSequenceNumber ?? null,
+        clientId,
+        requestId,
+        operatorId,
+      },
       await claimFor(result),
     )
     return { isDone, result }
@@ -78,7 +91,6 @@ async function refuseTooMany(
   { database }: Pick<cards.CardContext, 'database'>,
   publicToken: PublicToken,
 ): Promise<void> {
-  const newest = await stored.listChipCommands(database, publicToken, listedMost)
-  const waiting = newest.filter(({ state }) => state === 'pending' || state === 'sent')
-  if (waiting.length >= waitingMost) throw new Problem('too_many_chip_commands')
+  const waiting = await stored.countWaitingCommands(database, publicToken, waitingMost)
+  if (waiting >= waitingMost) throw new Problem('too_many_chip_commands')
 }

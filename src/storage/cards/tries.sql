@@ -34,10 +34,10 @@ left join lateral (
     select command_number, command, state
     from chip_command
     where product.has_chip and public_token = any(array[:publicToken])
+      and command in ('change_pin', 'unblock_pin') and state <> 'superseded'
     order by public_token desc, command_number desc
     limit 50
   ) as newest
-  where newest.command in ('change_pin', 'unblock_pin') and newest.state <> 'superseded'
   order by newest.state in ('pending', 'sent') desc, newest.command_number desc
   limit 1
 ) as command on true
@@ -85,10 +85,10 @@ cross join lateral (
       select command_number, command, state
       from chip_command
       where product.has_chip and public_token = any(array[asked.public_token])
+        and command in ('change_pin', 'unblock_pin') and state <> 'superseded'
       order by public_token desc, command_number desc
       limit 50
     ) as newest
-    where newest.command in ('change_pin', 'unblock_pin') and newest.state <> 'superseded'
     order by newest.state in ('pending', 'sent') desc, newest.command_number desc
     limit 1
   ) as command on true

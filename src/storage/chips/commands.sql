@@ -18,6 +18,7 @@ select request_chip_command(
   p_number => :number,
   p_command => :command,
   p_data_object => :dataObject,
+  p_pan_sequence_number => :panSequenceNumber,
   p_request_id => :requestId,
   p_operator_id => :operatorId,
   p_claimant_id => :claimantId,
@@ -55,10 +56,17 @@ order by pan_sequence_number
 limit :limit;
 
 -- name: list_chip_commands
-select command_number as "number", command, state,
+select command_number as "number", command, state, pan_sequence_number as "panSequenceNumber",
   encode(substring(data_object from 1 for 2), 'hex') as "tag", created_at as "createdAt",
   sent_at as "sentAt", sent_count as "sentCount", ended_at as "endedAt"
 from chip_command
 where public_token = :publicToken
 order by public_token desc, command_number desc
+limit :limit;
+
+-- name: list_waiting_commands
+select command_number as "number"
+from chip_command
+where public_token = :publicToken and state in ('pending', 'sent')
+order by public_token, command_number
 limit :limit;

@@ -80,6 +80,8 @@ export interface ChipCommandRow {
   readonly number: number
   readonly command: ChipCommandName
   readonly state: ChipCommandState
+  /** The chip that it is for; null: the first that comes, or for a PIN the newest chip. */
+  readonly panSequenceNumber: string | null
   /** The tag that it puts, in hexadecimal digits; null for other commands. */
   readonly tag: string | null
   readonly createdAt: Date
@@ -97,6 +99,15 @@ export const listChipCommands = (
   limit: number,
 ): Promise<ChipCommandRow[]> => selectCommands(connection, { publicToken, limit })
 
+const selectWaiting = declare<OfCard, { readonly number: number }>('list_waiting_commands')
+
+/** Counts the commands that wait for the chips of a card, up to a limit. */
+export const countWaitingCommands = async (
+  connection: Connection,
+  publicToken: PublicToken,
+  limit: number,
+): Promise<number> => (await selectWaiting(connection, { publicToken, limit })).length
+
 /** A command that a client requests. */
 export interface RequestedChipCommand {
   readonly publicToken: PublicToken
@@ -105,6 +116,8 @@ export interface RequestedChipCommand {
   readonly command: ChipCommandName
   /** The tag and the value that it puts; null for other commands. */
   readonly dataObject: Uint8Array | null
+  /** Null: the newest chip that was seen. */
+  readonly panSequenceNumber: string | null
   readonly clientId: string
   readonly requestId: string | null
   readonly operatorId: string | null

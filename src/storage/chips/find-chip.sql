@@ -2,7 +2,8 @@
 
 -- name: find_chip
 select found.public_token as "publicToken", found.encrypted_pan as "encryptedPan",
-  found.chip::text as "chip", found.highest_atc as "highestAtc", found.is_fresh as "isFresh",
+  found.chip::text as "chip", found.highest_atc as "highestAtc",
+  found.newest_number as "newestPanSequenceNumber", found.is_fresh as "isFresh",
   found.commands::text as "commands"
 from find_chip(
   p_public_token => :publicToken,
@@ -15,7 +16,7 @@ from find_chip(
 select asked.ordinal::integer as "ordinal", card.public_token as "publicToken",
   card.encrypted_pan as "encryptedPan",
   case when card.card_type = 'Physical' then product.chip::text end as "chip",
-  seen.highest_atc as "highestAtc",
+  seen.highest_atc as "highestAtc", newest.number as "newestPanSequenceNumber",
   is_fresh_atc(
     seen.highest_atc, seen.seen_atcs, asked.atc, (product.chip ->> 'atcWindow')::integer
   ) as "isFresh",
@@ -53,6 +54,11 @@ left join lateral (
   limit 1
 ) as seen on true
 cross join lateral (
+  select max(chip.pan_sequence_number) as number
+  from chip
+  where chip.public_token = any(array[asked.public_token])
+) as newest
+cross join lateral (
   select json_agg(
       json_build_object(
         'number', command.command_number,
@@ -60,6 +66,8 @@ cross join lateral (
         'pinBlock', encode(command.pin_block, 'hex'),
         'pinKey', command.pin_key,
         'dataObject', encode(command.data_object, 'hex'),
+        'panSequenceNumber', command.pan_sequence_number,
+        'sentCount', command.sent_count,
         'sentTo', command.sent_to,
         'sentAtc', command.sent_atc,
         'sentWith', command.sent_with

@@ -12,6 +12,8 @@ export interface FoundChip {
   readonly chip: ProductChip
   /** Null if the chip was not seen before. */
   readonly highestAtc: number | null
+  /** The highest sequence number of the card's chips; null if none was seen before. */
+  readonly newestPanSequenceNumber: string | null
   /** Whether the transaction counter was not used before. */
   readonly isFresh: boolean
   /** The commands that have not ended, in their order. */
@@ -25,7 +27,7 @@ type ChipKey = {
   readonly atc: number
 }
 
-type ChipRow = Pick<FoundChip, 'publicToken' | 'encryptedPan' | 'highestAtc' | 'isFresh'> & {
+type ChipRow = Omit<FoundChip, 'chip' | 'waiting'> & {
   /** JSON. */
   readonly chip: string | null
   readonly commands: string | null

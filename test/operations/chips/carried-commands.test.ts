@@ -3,6 +3,7 @@ import { before, test } from 'node:test'
 import {
   type ChipCommandReport,
   findEndedCommands,
+  selectDueCommands,
   type WaitingChipCommand,
 } from '../../../src/domain/chip-command.ts'
 import { composeChipData, listChipTags } from '../../../src/domain/chip-data.ts'
@@ -184,6 +185,8 @@ const sentTo = (number: number, atc: number | null, sentWith = 1): WaitingChipCo
   pinBlock: null,
   pinKey: null,
   dataObject: null,
+  panSequenceNumber: null,
+  sentCount: atc === null ? 0 : 1,
   sentTo: atc === null ? null : '00',
   sentAtc: atc,
   sentWith: atc === null ? null : sentWith,
@@ -191,6 +194,7 @@ const sentTo = (number: number, atc: number | null, sentWith = 1): WaitingChipCo
 const report: ChipCommandReport = {
   panSequenceNumber: '00',
   atc: 8,
+  newestPanSequenceNumber: '00',
   lastAtc: 7,
   isAdvice: false,
   results: null,
@@ -251,4 +255,75 @@ test('without results of the terminal, a command ends only by a count that is ce
   for (const [waiting, reported, done, failed] of cases) {
     assert.deepEqual(findEndedCommands(waiting, reported), { done, failed })
   }
+})
+
+test('an answer carries what blocks a chip first, then what was sent least often', () => {
+  const due = (...commands: readonly Partial<WaitingChipCommand>[]) => {
+    const waiting = commands.map((command, at) => ({ ...sentTo(at + 1, null), ...command }))
+    return selectDueCommands(waiting, report).map(({ number }) => number)
+  }
+  const put = { command: 'put_data' } as const
+  const block = { command: 'block_application' } as const
+  const sent = { sentTo: '00', sentAtc: 7, sentWith: 2 } as const
+  assert.deepEqual(due(put, put, {}, block), [4, 3, 1, 2])
+  assert.deepEqual(due({ ...put, ...sent, sentCount: 1 }, put), [2, 1])
+  assert.deepEqual(
+    due({ ...sent, sentCount: 1 }, put, { ...block, ...sent, sentCount: 4 }),
+    [3, 2, 1],
+  )
+  // A command for another chip, and one that was sent too often.
+  assert.deepEqual(due({ ...put, panSequenceNumber: '01' }, { ...put, ...sent, sentCount: 10 }), [])
+  assert.deepEqual(due({ ...block, ...sent, sentCount: 10 }), [1])
+})
+
+test('a command that was sent ten times without a result has failed, unless it blocks the chip', () => {
+  const often = { sentCount: 10 }
+  const unsure = { ...report, isLastOnlineIncomplete: null }
+  const block = { command: 'block_card' } as const
+  const find = (...commands: readonly Partial<WaitingChipCommand>[]) =>
+    findEndedCommands(
+      commands.map((command, at) => ({ ...sentTo(at + 1, 7), ...command })),
+      unsure,
+    )
+  assert.deepEqual(find(often, { sentCount: 9 }, { ...block, ...often }), { done: [], failed: [1] })
+})
+
+test('commands for the PIN go to the newest chip of a card, and end by its results only', () => {
+  const of = (panSequenceNumber: string) => ({
+    ...report,
+    panSequenceNumber,
+    newestPanSequenceNumber: '01',
+  })
+  const waiting = [sentTo(5, null)]
+  const select = (number: string) => selectDueCommands(waiting, of(number)).length
+  assert.deepEqual(['00', '01', '02'].map(select), [0, 1, 1])
+  const results = Buffer.from('2000000005', 'hex')
+  assert.deepEqual(findEndedCommands([sentTo(5, 7)], { ...of('00'), results }).done, [])
+})
+
+test('a command that blocks a lost chip leaves its replacement alone, and other ones do, too', async () => {
+  const opened = await openChip()
+  const { publicToken } = opened.card
+  const request = (body: object) =>
+    service.call('POST', `/cards/${publicToken}/chip/commands`, { body })
+  await payOnline(opened)
+  assert.equal((await request({ command: 'block_card' })).status, 201)
+  const path = `/simulator/cards/${publicToken}/chip`
+  await service.call('POST', path, { body: {} })
+  assert.deepEqual((await payOnline(opened)).commands, [])
+  assert.equal((await payOnline(opened)).responseCode, '00')
+  const body = { command: 'put_data', tag: '9F58', value: '03', panSequenceNumber: '00' }
+  assert.equal((await request(body)).status, 201)
+  assert.deepEqual((await payOnline(opened)).commands, [])
+  assert.equal((await request({ ...body, panSequenceNumber: undefined })).status, 201)
+  assert.equal((await payOnline(opened)).commands.length, 1)
+  const { json } = await service.call('GET', `/cards/${publicToken}/chip`)
+  assert.deepEqual(
+    json.commands.map((each: Record<string, string>) => [each.panSequenceNumber, each.state]),
+    [
+      ['01', 'sent'],
+      ['00', 'pending'],
+      ['00', 'pending'],
+    ],
+  )
 })

@@ -334,4 +334,20 @@ test('no more than 16 commands wait for a chip', async () => {
   for (let at = 0; at < 16; at += 1) assert.equal((await put(at)).status, 201)
   const refused = await put(16)
   assert.deepEqual([refused.status, refused.json.code], [409, 'too_many_chip_commands'])
+  // A chip that must stop is never told too late.
+  for (let asked = 0; asked < 30; asked += 1) {
+    assert.equal((await request(publicToken, { command: 'block_card' })).status, 201)
+    assert.equal((await request(publicToken, { command: 'block_application' })).status, 201)
+  }
+  assert.equal((await put(17)).json.code, 'too_many_chip_commands')
+})
+
+test('a new PIN waits, however many other commands were queued after it', async () => {
+  const card = await chippedCard(service)
+  const { publicToken } = card
+  await setPin(publicToken, strongPins(card)[0])
+  for (let asked = 0; asked < 55; asked += 1) {
+    await request(publicToken, { command: 'block_application' })
+  }
+  assert.equal((await readStatus(publicToken)).chipUpdate, 'pending')
 })

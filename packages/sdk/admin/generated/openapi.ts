@@ -4793,6 +4793,11 @@ export interface operations {
                             readonly command: "change_pin" | "unblock_pin" | "block_application" | "unblock_application" | "block_card" | "put_data";
                             /** @enum {string} */
                             readonly state: "pending" | "sent" | "done" | "failed" | "superseded";
+                            /**
+                             * @description The chip that it is for.
+                             * @example 00
+                             */
+                            readonly panSequenceNumber?: string;
                             /** @example 9F58 */
                             readonly tag?: string;
                             /** Format: date-time */

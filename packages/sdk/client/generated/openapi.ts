@@ -1186,6 +1186,11 @@ export interface components {
                 readonly command: "change_pin" | "unblock_pin" | "block_application" | "unblock_application" | "block_card" | "put_data";
                 /** @enum {string} */
                 readonly state: "pending" | "sent" | "done" | "failed" | "superseded";
+                /**
+                 * @description The chip that it is for.
+                 * @example 00
+                 */
+                readonly panSequenceNumber?: string;
                 /** @example 9F58 */
                 readonly tag?: string;
                 /** Format: date-time */
@@ -2428,6 +2433,11 @@ export interface components {
              * @example 9F58
              */
             readonly tag?: string;
+            /**
+             * @description The chip, by its PAN sequence number. By default, the highest one that was seen.
+             * @example 00
+             */
+            readonly panSequenceNumber?: string;
             /**
              * @description With `put_data`: the value, which must be no secret.
              * @example 03

@@ -15,6 +15,14 @@ export const QueueChipCommandSchema = Type.Object(
         examples: ['9F58'],
       }),
     ),
+    panSequenceNumber: Type.Optional(
+      Type.String({
+        pattern: stringPatterns.panSequenceNumber,
+        description:
+          'The chip, by its PAN sequence number. By default, the highest one that was seen.',
+        examples: ['00'],
+      }),
+    ),
     value: Type.Optional(
       Type.String({
         minLength: 2,

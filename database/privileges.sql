@@ -103,6 +103,7 @@ declare
     'list_snapshot_tables',
     'lock_card',
     'lock_chip',
+    'lock_stripe',
     'move_payment_spending',
     'move_spending',
     'next_decision_sequence',
@@ -117,7 +118,8 @@ declare
     'store_claimed_answer',
     'supersede_pin_commands',
     'undo_act',
-    'use_chip'
+    'use_chip',
+    'use_stripe'
   ];
   v_function record;
 begin

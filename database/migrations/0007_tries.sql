@@ -30,12 +30,12 @@ with (fillfactor = 90);
 create index try_counter_unreported_block on try_counter (public_token, kind)
   where is_unreported_block;
 
--- Wrong expiry dates and cryptograms that one card network gave for one card. They spend no try, so
--- they are watched.
+-- Wrong expiry dates, cryptograms, values of stripes and 3-D Secure values that one card network
+-- gave for one card. They spend no try, so they are watched.
 create table wrong_expiry (
   public_token text not null references card,
   client_id text not null,
-  kind text not null check (kind in ('expiry', 'cryptogram')),
+  kind text not null check (kind in ('expiry', 'cryptogram', 'card_value', 'cavv')),
   -- Microseconds since 1970, newest first: as many as the detection of guessing needs.
   given_at bigint[] not null check (cardinality(given_at) > 0),
   -- When an event reported guessing.

@@ -17,6 +17,16 @@ create table chip (
   primary key (public_token, pan_sequence_number)
 );
 
+-- The counters of the contactless stripes of a card. A dynamic value does not depend on the PAN
+-- sequence number, so all chips of the card share one row. A stripe has a value of three digits, so
+-- it never moves the counter of a chip.
+create table stripe_counter (
+  public_token text primary key references card,
+  -- As those of chip.
+  highest_atc integer not null check (highest_atc between 0 and 65535),
+  seen_atcs bigint not null
+);
+
 -- A command to the chip of a card, which travels in the answer to an online chip transaction until
 -- the chip reports that it executed it.
 create table chip_command (

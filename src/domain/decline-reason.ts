@@ -165,7 +165,7 @@ export const declineRules = {
   },
   cryptogram_replayed: {
     responseCode: '88',
-    objection: { check: 'cryptogram', finding: 'cryptogram_replayed' },
+    objection: { finding: 'cryptogram_replayed' },
     declinedBy: 'chip',
     retry: 'with_other_data',
     advice: 'Insert the card again, or hold it to the reader again.',

@@ -111,21 +111,34 @@ function readCvc3(
 /** The highest transaction counter. */
 const atcMost = 65_535
 
+/** How far from the highest counter a counter of a stripe may be. */
+interface AtcBounds {
+  /** The highest counter that was seen of the card; 0 if none was. */
+  readonly highestAtc: number
+  /** How far below it an unseen counter is accepted. */
+  readonly atcWindow: number
+  /** How far above it a counter is accepted. */
+  readonly atcJump: number
+}
+
 /**
- * Completes a transaction counter of which a track has the last digits only.
+ * Completes a transaction counter of which a track has the last digits only. A stripe proves its
+ * counter with few digits, so a counter beyond the bounds is refused. A dynamic CVV covers only the
+ * digits of the track: they are the whole counter, so that no old stripe becomes a later one.
  *
- * @param highestAtc the highest counter that was seen of the chip; null if none was.
- * @param window how far below it an unseen counter is accepted.
- * @returns the lowest possible counter within the window or above; null if there is none.
+ * @returns the only counter within the bounds, or why there is none.
  */
 export function completeAtc(
-  digits: string,
-  highestAtc: number | null,
-  window: number,
-): number | null {
-  const least = Math.max((highestAtc ?? 0) - window, 0)
-  const step = 10 ** digits.length
-  const known = Number(digits)
+  { atcDigits, kind }: Pick<ReadDynamicValue, 'atcDigits' | 'kind'>,
+  { atcJump, atcWindow, highestAtc }: AtcBounds,
+): number | 'too_low' | 'too_high' {
+  const least = Math.max(highestAtc - atcWindow, 0)
+  const most = Math.min(highestAtc + atcJump, atcMost)
+  const known = Number(atcDigits)
+  if (kind === 'dcvv') return known < least ? 'too_low' : known > most ? 'too_high' : known
+  const step = 10 ** atcDigits.length
   const atc = known + Math.max(Math.ceil((least - known) / step), 0) * step
-  return atc <= atcMost ? atc : null
+  if (atc <= most) return atc
+  const below = atc - step
+  return below >= 0 && least - below < atc - most ? 'too_low' : 'too_high'
 }

@@ -44,12 +44,25 @@ test('the track of a Mastercard contactless stripe has the digits where its bitm
   assert.equal(readDynamicValue(mastercard.dynamic, trackOf('12345')), null)
 })
 
-test('a counter of few digits is completed to the lowest one that can be new', () => {
-  assert.equal(completeAtc('094', null, 16), 94)
-  assert.equal(completeAtc('094', 90, 16), 94)
-  assert.equal(completeAtc('094', 94, 16), 94)
-  assert.equal(completeAtc('094', 100, 16), 94)
-  assert.equal(completeAtc('094', 200, 16), 1_094)
-  assert.equal(completeAtc('0042', 30_050, 16), 30_042)
-  assert.equal(completeAtc('0042', 65_500, 16), null)
+test('a counter of few digits is completed to the only one within the bounds', () => {
+  const complete = (atcDigits: string, highestAtc: number, kind: 'cvc3' | 'dcvv' = 'cvc3') =>
+    completeAtc({ atcDigits, kind }, { highestAtc, atcWindow: 16, atcJump: 100 })
+  assert.equal(complete('094', 0), 94)
+  assert.equal(complete('094', 90), 94)
+  assert.equal(complete('094', 94), 94)
+  assert.equal(complete('094', 110), 94)
+  assert.equal(complete('094', 1_000), 1_094)
+  assert.equal(complete('094', 200), 'too_low')
+  assert.equal(complete('494', 200), 'too_high')
+  assert.equal(complete('994', 200), 'too_high')
+  assert.equal(complete('042', 30_050), 30_042)
+  assert.equal(complete('636', 65_500), 'too_high')
+})
+
+test('the counter of a dynamic CVV is never completed', () => {
+  const complete = (atcDigits: string, highestAtc: number) =>
+    completeAtc({ atcDigits, kind: 'dcvv' }, { highestAtc, atcWindow: 63, atcJump: 65_535 })
+  assert.equal(complete('0042', 0), 42)
+  assert.equal(complete('0005', 100), 'too_low')
+  assert.equal(complete('0042', 30_050), 'too_low')
 })

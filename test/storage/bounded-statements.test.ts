@@ -384,6 +384,7 @@ const chipUse = JSON.stringify({
   atcWindow: 16,
   remainingOfflineTries: 3,
 })
+const stripeUse = JSON.stringify({ panSequenceNumber: null, atc: 7, atcWindow: 16 })
 
 const begin = (
   database: Database,
@@ -511,8 +512,6 @@ const calls: readonly ((database: Database, limit: number) => Promise<unknown>)[
   (database, limit) => chipCommands.countWaitingCommands(database, token, limit),
   (database, limit) => chipCommands.listChips(database, token, limit),
   (database, limit) => chipCommands.listChipCommands(database, token, limit),
-  (database) => findStripe(database, { publicToken: token }),
-  (database) => findStripe(database, { panFingerprints: [fingerprint] }),
   (database) => findProductOfChipKeys(database, 1),
   (database) => findProductOfChipKeys(database, 2),
   (database, limit) =>
@@ -547,6 +546,10 @@ const calls: readonly ((database: Database, limit: number) => Promise<unknown>)[
       (card) => (database: Database) => begin(database, card, claimed, chipUse),
     ),
   ),
+  ...[null, claim].map(
+    (claimed) => (database: Database) =>
+      begin(database, { publicToken: token }, claimed, stripeUse),
+  ),
   ...(['match', 'mismatch', 'unresolved'] as const).flatMap((comparison) =>
     [null, { clientId, keyHash, claimId, answer, remaining: 2 }].map(
       (keyed) => (database: Database) =>
@@ -571,6 +574,8 @@ const calls: readonly ((database: Database, limit: number) => Promise<unknown>)[
     (claimed) => (database: Database) =>
       answerAuthorization(database, { ...decided, chip: chipUse }, claimed).catch(() => null),
   ),
+  (database) =>
+    answerAuthorization(database, { ...decided, chip: stripeUse }, claim).catch(() => null),
   (database) => answerUnknownCard(database, 'network', originalClaim),
   // What many ask for in one turn.
   (database) => findTries(database, token, 'pin', clientId),
@@ -581,6 +586,8 @@ const calls: readonly ((database: Database, limit: number) => Promise<unknown>)[
   (database) => findChip(database, { publicToken: token }, { panSequenceNumber: '00', atc: 7 }),
   (database) =>
     findChip(database, { panFingerprints: [fingerprint] }, { panSequenceNumber: '00', atc: 7 }),
+  (database) => findStripe(database, { publicToken: token }, 'network'),
+  (database) => findStripe(database, { panFingerprints: [fingerprint] }, 'network'),
 ]
 
 /** Nobody is twice in one statement, and no key or transaction. */

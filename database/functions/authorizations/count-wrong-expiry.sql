@@ -1,8 +1,9 @@
--- Counts a wrong expiry or a wrong cryptogram (p_kind) that a card network gave for a card. It
--- spends no try, so it is watched.
+-- Counts a wrong expiry, cryptogram, value of a stripe or 3-D Secure value (p_kind) that a card
+-- network gave for a card. It spends no try, so it is watched.
 --
 -- More than p_mistakes within p_window microseconds count as guessing, which is reported once
--- within each window. Each instant is later than the previous one, so that the reported instant is
+-- within each window. Of a value of a stripe and of 3-D Secure, the one with this number is the last
+-- that is compared (src/operations/chips/check-stripe.ts), so that one is reported. Each instant is later than the previous one, so that the reported instant is
 -- unique.
 --
 -- Returns whether to report guessing now.
@@ -17,6 +18,10 @@ language plpgsql
 as $function$
 declare
   v_at bigint := extract(epoch from clock_timestamp()) * 1000000;
+  v_enough integer := case
+    when p_kind in ('card_value', 'cavv') then p_mistakes - 1
+    else p_mistakes
+  end;
   v_is_to_report boolean;
 begin
   insert into wrong_expiry as known (public_token, client_id, kind, given_at, forget_on_day)
@@ -24,7 +29,7 @@ begin
   on conflict (public_token, client_id, kind) do update
   set given_at = greatest(v_at, known.given_at[1] + 1) || known.given_at[1 : p_mistakes - 1],
     reported_at = case
-      when known.given_at[p_mistakes] > greatest(v_at, known.given_at[1] + 1) - p_window
+      when known.given_at[v_enough] > greatest(v_at, known.given_at[1] + 1) - p_window
         and coalesce(known.reported_at, 0) <= greatest(v_at, known.given_at[1] + 1) - p_window
       then greatest(v_at, known.given_at[1] + 1)
       else known.reported_at

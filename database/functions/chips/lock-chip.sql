@@ -4,7 +4,9 @@
 -- end without a use of the chip.
 --
 -- p_chip has panSequenceNumber, atc, keyVersion, atcWindow and remainingOfflineTries
--- (src/operations/chips/presented-chip.ts). Lock order: card, chip, counter, key.
+-- (src/operations/chips/presented-chip.ts). Without a panSequenceNumber it is the use of a
+-- contactless stripe, which locks the counter of the card's stripes (lock_stripe). Lock order: card,
+-- chip, counter, key.
 --
 -- Distributed by p_public_token, beside card.
 create or replace function lock_chip(p_public_token text, p_chip jsonb) returns boolean
@@ -15,6 +17,9 @@ declare
   v_atc integer := (p_chip ->> 'atc')::integer;
   v_known chip;
 begin
+  if v_number is null then
+    return lock_stripe(p_public_token, v_atc, (p_chip ->> 'atcWindow')::integer);
+  end if;
   select * into v_known
   from chip
   where chip.public_token = p_public_token and chip.pan_sequence_number = v_number

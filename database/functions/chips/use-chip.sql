@@ -2,6 +2,7 @@
 -- version of its keys, and what it reported of its PIN tries. A cryptogram is used in the commit
 -- that records its authorization, so that of racing copies one is answered. A counter below the
 -- highest one belongs to an older report, which changes neither the keys nor the tries.
+-- Without a panSequenceNumber it is the use of a contactless stripe.
 --
 -- remainingOfflineTries is null if the PIN in the chip is not blocked and the chip reports no
 -- number: what was known before, such as a block, is then out of date. It is absent if the message
@@ -18,6 +19,10 @@ declare
   -- Citus rejects clock functions in an update.
   v_now timestamptz := clock_timestamp();
 begin
+  if p_chip ->> 'panSequenceNumber' is null then
+    perform use_stripe(p_public_token, v_atc);
+    return;
+  end if;
   update chip
   set highest_atc = greatest(chip.highest_atc, v_atc),
     seen_atcs = add_seen_atc(chip.highest_atc, chip.seen_atcs, v_atc),

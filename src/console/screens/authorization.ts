@@ -202,10 +202,11 @@ const findingNames: Readonly<Record<ChipFinding, string>> = {
   offline_pin_failed: 'the chip rejected a PIN',
   offline_pin_blocked: 'the tries of the PIN in the chip are used up',
   command_failed: 'the chip refused a command',
-  data_disagreement: 'the chip data differ from the message',
+  data_disagreement: 'the chip data differ from the message, or the track from the card',
   data_missing: 'the message has no chip data',
   key_unknown: 'the key that the chip names does not exist',
   fallback: 'the stripe of a card with a chip was read',
+  guessing: 'not compared after too many wrong values',
   wrong_card_value: 'wrong verification value',
   wrong_cavv: 'wrong 3-D Secure value',
 }

@@ -44,6 +44,8 @@ interface AuthenticationValue {
  * returns false for a key that does not exist and for inputs of another form.
  */
 export interface StripeHsm {
+  /** Whether a PAN that was read is the card's. */
+  verifyPan(card: CardReference, pan: Pan): Promise<boolean>
   /** Whether a CVV or iCVV is the card's. */
   verifyCvv(card: CardReference, cvk: KeyReference, value: CardValue): Promise<boolean>
   /**

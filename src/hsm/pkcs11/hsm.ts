@@ -59,6 +59,7 @@ const verbs = {
   makePinChange: true,
   verifyCvv: true,
   verifyDynamicCvv: true,
+  verifyPan: true,
   verifyCvc3: true,
   verifyCavv: true,
   generateCryptogram: true,

@@ -29,6 +29,7 @@ export function stripeVerbs(ring: KeyRing): StripeHsm {
     deriveCardKey(profile.cardKey, key, { pan: pan.reveal(), panSequenceNumber })
 
   return {
+    verifyPan: async (card, read) => isOf(await openPan(ring, card), read),
     async verifyCvv(card, reference, { expiry, pan: read, serviceCode, value }) {
       const cvk = await findKey(ring, 'cvk', reference)
       if (!cvk || !areDigits([expiry, 4], [serviceCode, 3], [value.reveal(), valueLength])) {

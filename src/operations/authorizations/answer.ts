@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { explainDecline } from '../../domain/decline-reason.ts'
+import { guessing } from '../../domain/guessing.ts'
 import { composeHold, type Hold } from '../../domain/payment.ts'
 import { Problem } from '../../domain/problem.ts'
 import { isApprovalCode, type ResponseCode } from '../../domain/response-code.ts'
@@ -21,7 +22,7 @@ import {
   findRememberedRequest,
   storeAnswer,
 } from '../../storage/idempotency/idempotency.ts'
-import { toReplayed } from '../chips/read-chip.ts'
+import { declineReplayedChip } from '../chips/read-chip.ts'
 import * as idempotency from '../idempotency/idempotency.ts'
 import type {
   Authorization,
@@ -177,12 +178,6 @@ export const createClaim = (
   claimId: string = randomUUID(),
   answer: Uint8Array | null = null,
 ): Claim => ({ ...keyed, requestFingerprint: keyed.fingerprints[0], claimId, answer })
-
-/**
- * A wrong expiry or cryptogram spends no try; otherwise anyone with a PAN could block the card. So
- * repeated ones are reported as guessing.
- */
-const guessing = { mistakes: 10, windowSeconds: 86_400 }
 
 /** The answer and the card of a request that spent no try. */
 interface Unspent {
@@ -346,7 +341,7 @@ function answerReplayed(
 ): Promise<idempotency.Answer<Authorization> | null> {
   const { presentedChip, trail } = traced
   if (!presentedChip) throw new Error('A request without a chip was replayed.')
-  const replayed = toReplayed(presentedChip)
+  const replayed = declineReplayedChip(presentedChip)
   const asked = { ...traced, presentedChip: replayed }
   const [first] = presentedChip.checks
   if (first) trail.rewindTo(first.check)

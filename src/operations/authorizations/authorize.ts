@@ -1,6 +1,6 @@
-import type { AuthorizationCheck } from '../../domain/authorization-check.ts'
 import { toExpiry } from '../../domain/calendar.ts'
 import { statusAt } from '../../domain/card-status.ts'
+import type { ChipFinding } from '../../domain/chip-findings.ts'
 import { Problem } from '../../domain/problem.ts'
 import { type DeclineCode, statusObjections } from '../../domain/response-code.ts'
 import { isInCurrency } from '../../domain/transaction.ts'
@@ -11,6 +11,7 @@ import {
   type NewAuthorization,
   type SpentTry,
 } from '../../storage/authorizations/begin.ts'
+import type { MistakeKind } from '../../storage/authorizations/wrong-expiries.ts'
 import { LockTimeout } from '../../storage/engine/database.ts'
 import { newEventId } from '../../storage/events/events.ts'
 import { findRememberedRequest } from '../../storage/idempotency/idempotency.ts'
@@ -207,19 +208,27 @@ async function decide(
 }
 
 /** What proves a card or an authentication, and could be guessed. */
-const provingChecks: readonly AuthorizationCheck['check'][] = ['cryptogram', 'card_value', 'cavv']
+const provingChecks = ['cryptogram', 'card_value', 'cavv'] as const
+
+/** A value that was not compared, or that the product only records. */
+const notCounted: readonly ChipFinding[] = [
+  'wrong_card_value',
+  'wrong_cavv',
+  'cryptogram_replayed',
+  'atc_jump',
+  'data_disagreement',
+  'guessing',
+]
 
 /** Finds what costs no try, and so is counted instead. */
-function findMistake({ presentedChip, trail }: TracedRequest): 'expiry' | 'cryptogram' | null {
+function findMistake({ presentedChip, trail }: TracedRequest): MistakeKind | null {
   if (trail.checks.at(-1)?.check === 'expiry') return 'expiry'
   // Also where the status of the card or a control objected first: a guess is a guess.
-  const isGuess = presentedChip?.checks.some(
-    ({ check, findings, result }) =>
-      provingChecks.includes(check) &&
-      result === 'failed' &&
-      !findings?.includes('cryptogram_replayed'),
+  const guesses = presentedChip?.checks.filter(
+    ({ findings, result }) =>
+      result === 'failed' && !findings?.some((finding) => notCounted.includes(finding)),
   )
-  return isGuess ? 'cryptogram' : null
+  return provingChecks.find((kind) => guesses?.some(({ check }) => check === kind)) ?? null
 }
 
 const addressVerdicts = { match: 'passed', mismatch: 'failed', not_checked: 'not_given' } as const

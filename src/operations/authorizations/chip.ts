@@ -1,10 +1,10 @@
 import { isChipRead } from '../../domain/entry-mode.ts'
 import type { DeclineCode } from '../../domain/response-code.ts'
 import type { AuthorizedCard, NamedCard } from '../../storage/authorizations/begin.ts'
-import { checkStripe, joinStripe } from '../chips/check-stripe.ts'
+import { addStripeChecks, checkStripe, findRequestStripe } from '../chips/check-stripe.ts'
 import { recordChipResults } from '../chips/commands.ts'
 import type { PresentedChip } from '../chips/presented-chip.ts'
-import { readChip, toReplayed } from '../chips/read-chip.ts'
+import { declineReplayedChip, readChip } from '../chips/read-chip.ts'
 import type { Answer } from '../idempotency/idempotency.ts'
 import type { Authorization, AuthorizationContext, AuthorizationRequest } from './authorization.ts'
 import type { TracedRequest } from './trace.ts'
@@ -20,10 +20,13 @@ export async function readRequestChip(
 ): Promise<PresentedChip | null> {
   const { chip, pinBlock } = traced
   const hasPinBlock = pinBlock !== undefined
-  const read = chip ? await readChip(context, { ...traced, chip, hasPinBlock }, card) : null
+  // One round trip for both.
+  const [read, found] = await Promise.all([
+    chip ? readChip(context, { ...traced, chip, hasPinBlock }, card) : null,
+    findRequestStripe(context, traced, card),
+  ])
   if (read?.objection && read.checks.at(-1)?.check !== 'offline_pin') return read
-  const stripe = await checkStripe(context, traced, card)
-  return stripe ? joinStripe(read, stripe) : read
+  return found ? addStripeChecks(read, await checkStripe(context, traced, found)) : read
 }
 
 /** The chip was read, and its data are missing. */
@@ -37,7 +40,7 @@ export function presentChip(
   outcome: string,
 ): TracedRequest {
   if (!chip) return traced
-  if (outcome === 'replayed') return { ...traced, presentedChip: toReplayed(chip) }
+  if (outcome === 'replayed') return { ...traced, presentedChip: declineReplayedChip(chip) }
   const isUsed = outcome === 'spent' || outcome === 'none_left'
   return { ...traced, presentedChip: isUsed ? { ...chip, use: null } : chip }
 }

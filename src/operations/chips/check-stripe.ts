@@ -14,13 +14,13 @@ import type { StripeHsm } from '../../hsm/contract/stripe.ts'
 import type { NamedCard } from '../../storage/authorizations/begin.ts'
 import { type FoundStripe, findStripe } from '../../storage/chips/find-stripe.ts'
 import type { Database } from '../../storage/engine/database.ts'
-import type { ChipCheck, ChipUse, PresentedChip } from './presented-chip.ts'
+import type { ChipCheck, PresentedChip, StripeUse } from './presented-chip.ts'
 
 /** The stripe of a request, as it was read before the authorization began. */
 interface PresentedStripe {
   readonly checks: readonly ChipCheck[]
   /** The counter of a contactless stripe with the right value; null for other stripes. */
-  readonly use: ChipUse | null
+  readonly use: StripeUse | null
 }
 
 /** The dependencies of reading a stripe. */
@@ -32,7 +32,9 @@ interface StripeReader {
 
 /** A request with a stripe or a 3-D Secure value. */
 interface StripeMessage {
+  readonly networkId: string
   readonly cardRead: CardRead
+  readonly chip?: object
   readonly stripe?: {
     readonly track2: Track2
     readonly isFallback: boolean
@@ -41,18 +43,21 @@ interface StripeMessage {
 }
 
 /**
- * Verifies the values of a stripe and of a 3-D Secure authentication with one read of the database,
- * and one call of the HSM for each. Nothing is recorded. Requests without them cost nothing.
+ * Reads the card of a stripe or of a 3-D Secure authentication. Requests without them cost nothing.
  * @returns null if the request has neither, the card does not exist, or its product has no chip.
  */
+export const findRequestStripe = async (
+  { database }: Pick<StripeReader, 'database'>,
+  { cavv, networkId, stripe }: StripeMessage,
+  card: NamedCard,
+): Promise<FoundStripe | null> => (stripe || cavv ? findStripe(database, card, networkId) : null)
+
+/** Verifies the values of a stripe and of a 3-D Secure authentication. Nothing is recorded. */
 export async function checkStripe(
   context: StripeReader,
   request: StripeMessage,
-  card: NamedCard,
-): Promise<PresentedStripe | null> {
-  if (!request.stripe && !request.cavv) return null
-  const found = await findStripe(context.database, card)
-  if (!found) return null
+  found: FoundStripe,
+): Promise<PresentedStripe> {
   const fallback = checkFallback(request, found)
   if (fallback?.responseCode) return { checks: [fallback], use: null }
   const { check, use } = await checkTrack(context, request, found)
@@ -63,7 +68,7 @@ export async function checkStripe(
 }
 
 /** Adds what a stripe came to, before what is said of the PIN in the chip. */
-export function joinStripe(
+export function addStripeChecks(
   chip: PresentedChip | null,
   { checks: found, use }: PresentedStripe,
 ): PresentedChip {
@@ -94,7 +99,7 @@ function checkFallback(
 
 interface CheckedTrack {
   readonly check: ChipCheck | null
-  readonly use: ChipUse | null
+  readonly use: StripeUse | null
 }
 
 async function checkTrack(
@@ -104,13 +109,23 @@ async function checkTrack(
 ): Promise<CheckedTrack> {
   const { stripe } = request
   if (!stripe || found.cardType !== 'Physical') return { check: null, use: null }
-  const { dynamic } = stripeProfiles[found.chip.profile]
-  if (request.cardRead === 'contactless_stripe' && dynamic) {
-    return checkDynamic(context, found, stripe.track2, readDynamicValue(dynamic, stripe.track2))
+  const { track2 } = stripe
+  if (!isStripeOf(found, track2)) return { check: declineValue('data_disagreement'), use: null }
+  const profile = stripeProfiles[found.chip.profile]
+  if (request.cardRead === 'contactless_stripe' && profile.dynamic) {
+    const read = readDynamicValue(profile.dynamic, track2)
+    return read
+      ? checkDynamic(context, found, track2, read)
+      : { check: await composeMissingCheck(context, request, found, track2), use: null }
   }
-  const value = readCardValue(stripeProfiles[found.chip.profile], stripe.track2)
-  if (value === null) return { check: { check: 'card_value', result: 'not_given' }, use: null }
-  const { expiry, pan, serviceCode } = stripe.track2.reveal()
+  const value = readCardValue(profile, track2)
+  if (value === null) {
+    return { check: await composeMissingCheck(context, request, found, track2), use: null }
+  }
+  // Guesses at the stripe do not stop the chip: nobody can guess a cryptogram.
+  if (found.isCardValueGuessed && !request.chip)
+    return { check: declineValue('guessing'), use: null }
+  const { expiry, pan, serviceCode } = track2.reveal()
   const isRight = await askHsm(context, () =>
     context.hsm.verifyCvv(found, found.cvk, {
       pan,
@@ -119,34 +134,89 @@ async function checkTrack(
       value: new Secret(value),
     }),
   )
-  return { check: noteValue('card_value', isRight, found), use: null }
+  return { check: await composeTrackCheck(context, found, track2, isRight), use: null }
 }
 
 /** The service code of an iCVV, the value in the track 2 of a chip. */
 const chipServiceCode = '999'
+
+/**
+ * The service codes of an iCVV and of a CVV2. No track has them: it would make a CVV of either
+ * value.
+ */
+const unusedServiceCodes: readonly string[] = [chipServiceCode, '000']
+
+/** Whether a stripe of the card can have the track, except for its PAN. */
+function isStripeOf({ expiry: own }: FoundStripe, track2: Track2): boolean {
+  const { expiry, serviceCode } = track2.reveal()
+  return expiry === own && !unusedServiceCodes.includes(serviceCode)
+}
 
 /** Verifies the value of a contactless stripe, which is right once. */
 async function checkDynamic(
   context: StripeReader,
   found: FoundStripe,
   track2: Track2,
-  read: ReadDynamicValue | null,
+  read: ReadDynamicValue,
 ): Promise<CheckedTrack> {
-  const { atcWindow } = found.chip
-  const atc = read && completeAtc(read.atcDigits, found.highestAtc, atcWindow)
-  if (!read || atc === null) return { check: noteValue('card_value', false, found), use: null }
+  const { atcJump, atcWindow } = found.chip
+  const atc = completeAtc(read, { highestAtc: found.highestAtc, atcJump, atcWindow })
+  if (typeof atc !== 'number') {
+    const finding = atc === 'too_low' ? 'cryptogram_replayed' : 'atc_jump'
+    return { check: declineValue(finding), use: null }
+  }
+  if (found.isCardValueGuessed) return { check: declineValue('guessing'), use: null }
   const isRight = await askHsm(context, () => verifyDynamic(context, found, track2, read, atc))
-  const check = noteValue('card_value', isRight, found)
+  const check = await composeTrackCheck(context, found, track2, isRight)
   if (!isRight) return { check, use: null }
   return {
     check: { ...check, atc },
-    use: {
-      panSequenceNumber: found.panSequenceNumber ?? '00',
-      atc,
-      keyVersion: findKeyVersion(found),
-      atcWindow,
-    },
+    use: { panSequenceNumber: null, atc, atcWindow },
   }
+}
+
+/** A value that is declined without a comparison, whatever the product says. */
+const declineValue = (
+  finding: ChipFinding,
+  check: 'card_value' | 'cavv' = 'card_value',
+): ChipCheck => ({ check, result: 'failed', findings: [finding], responseCode: '88' })
+
+/**
+ * A track without a value that its profile has. The product decides, as for a wrong value; the
+ * track of a chip with a right cryptogram needs none.
+ */
+async function composeMissingCheck(
+  context: StripeReader,
+  { chip }: StripeMessage,
+  found: FoundStripe,
+  track2: Track2,
+): Promise<ChipCheck> {
+  const missing = { check: 'card_value', result: 'not_given' } as const
+  if (!chip && found.chip.wrongCardValue === 'decline') return { ...missing, responseCode: '88' }
+  return (await objectToPan(context, found, track2)) ?? missing
+}
+
+/** The check of a value; the track of another card declines, whatever the product says. */
+async function composeTrackCheck(
+  context: StripeReader,
+  found: FoundStripe,
+  track2: Track2,
+  isRight: boolean | null,
+): Promise<ChipCheck> {
+  const check = composeValueCheck('card_value', isRight, found)
+  if (check.result !== 'failed' || check.responseCode) return check
+  return (await objectToPan(context, found, track2)) ?? check
+}
+
+/** Returns the check that declines a track with another PAN, or null. */
+async function objectToPan(
+  context: StripeReader,
+  found: FoundStripe,
+  track2: Track2,
+): Promise<ChipCheck | null> {
+  const isOwn = await askHsm(context, () => context.hsm.verifyPan(found, track2.reveal().pan))
+  if (isOwn === null) return composeValueCheck('card_value', null, found)
+  return isOwn ? null : declineValue('data_disagreement')
 }
 
 /**
@@ -192,7 +262,8 @@ async function checkCavv(
 ): Promise<ChipCheck | null> {
   if (!cavv || !stripeProfiles[found.chip.profile].hasCavv) return null
   const content = cavv.reveal()
-  if (content === null) return noteValue('cavv', false, found)
+  if (content === null) return composeValueCheck('cavv', false, found)
+  if (found.isCavvGuessed) return declineValue('guessing', 'cavv')
   const { authenticationResult, keyVersion, unpredictableNumber, value } = content
   const isRight = await askHsm(context, () =>
     context.hsm.verifyCavv(found, `cavv/${keyVersion}`, {
@@ -201,13 +272,13 @@ async function checkCavv(
       value: new Secret(value),
     }),
   )
-  return noteValue('cavv', isRight, found)
+  return composeValueCheck('cavv', isRight, found)
 }
 
 const findingsByCheck = { card_value: 'wrong_card_value', cavv: 'wrong_cavv' } as const
 
 /** @param isRight null during an outage of the HSM. */
-function noteValue(
+function composeValueCheck(
   check: 'card_value' | 'cavv',
   isRight: boolean | null,
   { chip }: FoundStripe,

@@ -3,7 +3,7 @@ import type { DeclineCode } from '../../domain/response-code.ts'
 import type { ReportedChip } from './commands.ts'
 
 /** What the commit of an authorization records of a chip. */
-export interface ChipUse {
+interface ChipUse {
   /** 2 digits. */
   readonly panSequenceNumber: string
   /** The transaction counter: 0 to 65535. */
@@ -16,6 +16,14 @@ export interface ChipUse {
    * message says nothing of the PIN.
    */
   readonly remainingOfflineTries?: number | null
+}
+
+/** What the commit of an authorization records of a contactless stripe, which has no chip's row. */
+export interface StripeUse {
+  readonly panSequenceNumber: null
+  readonly atc: number
+  readonly atcWindow: number
+  readonly remainingOfflineTries?: never
 }
 
 /** A check of a chip, a stripe or a 3-D Secure value, as the record of the authorization has it. */
@@ -43,7 +51,7 @@ export interface PresentedChip {
    * Null unless the cryptogram, or the value of a contactless stripe, is right and was not used
    * before.
    */
-  readonly use: ChipUse | null
+  readonly use: ChipUse | StripeUse | null
   /** What it reports of its commands; null unless the cryptogram is right and was not used. */
   readonly reported: ReportedChip | null
   /**

@@ -249,9 +249,20 @@ const listReplay = (checks: readonly ChipCheck[], atc: number): readonly ChipChe
   },
 ]
 
-/** The chip of a message whose cryptogram another message used first. */
-export const toReplayed = ({ checks }: PresentedChip): PresentedChip =>
-  refuse(listReplay(checks, checks.find(({ check }) => check === 'cryptogram')?.atc ?? 0))
+/** The chip or the stripe of a message whose cryptogram or value another message used first. */
+export function declineReplayedChip({ checks, use }: PresentedChip): PresentedChip {
+  if (!use) throw new Error('A chip that was not used was replayed.')
+  if (use.panSequenceNumber !== null) return refuse(listReplay(checks, use.atc))
+  const at = checks.findIndex(({ check }) => check === 'card_value')
+  const replay: ChipCheck = {
+    check: 'card_value',
+    result: 'failed',
+    atc: use.atc,
+    findings: ['cryptogram_replayed'],
+    responseCode: '88',
+  }
+  return refuse([...checks.slice(0, at), replay])
+}
 
 /** Compares the chip data with the message. */
 function checkData(message: ChipMessage, { chip }: FoundChip, tags: ChipTags): ChipCheck {

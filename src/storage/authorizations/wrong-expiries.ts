@@ -2,10 +2,10 @@ import type { PublicToken } from '../../domain/identifiers.ts'
 import { type Connection, firstRow } from '../engine/database.ts'
 import { loadStatements } from '../engine/statements.ts'
 
-/** What was wrong. Neither costs a try, so both are watched. */
-export type MistakeKind = 'expiry' | 'cryptogram'
+/** What was wrong. None of them costs a try, so all are watched. */
+export type MistakeKind = 'expiry' | 'cryptogram' | 'card_value' | 'cavv'
 
-/** A wrong expiry or cryptogram that a network sent for a card. */
+/** A mistake that a network sent for a card. */
 export interface Mistake {
   readonly publicToken: PublicToken
   /** The network client. */

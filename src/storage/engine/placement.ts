@@ -22,6 +22,7 @@ const spread: readonly SpreadTables[] = [
       'authorization_request',
       'wrong_expiry',
       'chip',
+      'stripe_counter',
       'chip_command',
       'virtual_chip',
       'payment',

@@ -32,6 +32,7 @@ export const protectedTables = [
   'try_counter',
   'wrong_expiry',
   'chip',
+  'stripe_counter',
   'chip_command',
 ] as const
 

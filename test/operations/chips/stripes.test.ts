@@ -1,5 +1,8 @@
 import assert from 'node:assert/strict'
 import { before, test } from 'node:test'
+import type { AuthorizationCheck } from '../../../src/domain/authorization-check.ts'
+import { explainDecline } from '../../../src/domain/decline-reason.ts'
+import { chipMoney, playChip } from '../../support/chip.ts'
 import { ask, type IssuedCard, issueCard, otherDigits, pinBlock } from '../../support/network.ts'
 import { openTestService, sql, type TestService } from '../../support/service.ts'
 import { makeCavv, makeContactlessTrack, makeTrack } from '../../support/stripes.ts'
@@ -12,8 +15,6 @@ before(async () => {
 const issuePhysical = (): Promise<IssuedCard> =>
   issueCard(service, { cardType: 'Physical', activateNow: true })
 
-type RecordedCheck = { check: string; result: string; findings?: string[] }
-
 /** The answer to a request, and the checks of its record by name. */
 async function decide(card: IssuedCard, members: object) {
   const { json } = await ask(service, { pan: card.pan, entryMode: 'magstripe', ...members })
@@ -24,9 +25,10 @@ async function decide(card: IssuedCard, members: object) {
      order by authorization_id desc limit 1`,
     [card.publicToken],
   )
-  const checks: RecordedCheck[] = JSON.parse(row?.checks ?? '[]')
+  const checks: AuthorizationCheck[] = JSON.parse(row?.checks ?? '[]')
   const found = Object.fromEntries(checks.map((each) => [each.check, each] as const))
-  return { code: json.responseCode, json, found }
+  const reason = explainDecline(json.responseCode, checks)?.declineReason
+  return { code: json.responseCode, json, found, reason }
 }
 
 const setPolicy = (member: string, policy: 'decline' | 'record') =>
@@ -92,15 +94,158 @@ test('a fallback from the chip is declined or recorded, as the product says', as
 
 test('a contactless stripe is accepted once for each counter', async () => {
   const card = await issuePhysical()
-  const contactless = { entryMode: 'contactless' }
-  const first = { ...contactless, track2: await makeContactlessTrack(service, card, 7) }
+  const mode = { entryMode: 'contactless' }
+  const first = { ...mode, track2: await makeContactlessTrack(service, card, 7) }
   const passed = await decide(card, first)
   assert.equal(passed.code, '00')
   assert.equal(passed.found.card_value?.result, 'passed')
   assert.equal((await decide(card, first)).code, '88')
-  const next = { ...contactless, track2: await makeContactlessTrack(service, card, 8) }
+  const next = { ...mode, track2: await makeContactlessTrack(service, card, 8) }
   assert.equal((await decide(card, { ...next, track2: withWrongValue(next.track2) })).code, '88')
   assert.equal((await decide(card, next)).code, '00')
+})
+
+const contactless = async (card: IssuedCard, counter: number) => {
+  const track2 = await makeContactlessTrack(service, card, counter)
+  return { entryMode: 'contactless', track2 }
+}
+
+const insert = async (card: IssuedCard, panSequenceNumber: string, atc: number) => {
+  const chip = await playChip(service, card, 'visa-cvn18', panSequenceNumber)
+  return decide(card, { ...chipMoney, entryMode: 'chip', chip: await chip.present({ atc }) })
+}
+
+test('a stripe whose counter has passed the window is a replay, and blocks nothing', async () => {
+  const card = await issuePhysical()
+  const old = await contactless(card, 5)
+  assert.equal((await decide(card, old)).code, '00')
+  assert.equal((await decide(card, await contactless(card, 30))).code, '00')
+  const replayed = await decide(card, old)
+  assert.equal(replayed.code, '88')
+  assert.deepEqual(replayed.found.card_value?.findings, ['cryptogram_replayed'])
+  assert.equal((await decide(card, await contactless(card, 31))).code, '00')
+  assert.equal((await insert(card, '00', 32)).code, '00')
+})
+
+test('the record of a replayed stripe has its counter, and explains the decline', async () => {
+  const card = await issuePhysical()
+  const track = await contactless(card, 7)
+  await decide(card, track)
+  const { found, reason } = await decide(card, track)
+  const { atc, findings, result } = found.card_value ?? {}
+  assert.deepEqual([result, atc, findings], ['failed', 7, ['cryptogram_replayed']])
+  assert.equal(reason, 'cryptogram_replayed')
+})
+
+test('a stripe is right once, whatever chip of the card was used since', async () => {
+  const card = await issuePhysical()
+  assert.equal((await insert(card, '00', 49)).code, '00')
+  const track = await contactless(card, 50)
+  assert.equal((await decide(card, track)).code, '00')
+  assert.equal((await insert(card, '01', 1)).code, '00')
+  assert.equal((await decide(card, track)).code, '88')
+  assert.equal((await insert(card, '01', 55)).code, '00')
+  assert.equal((await decide(card, track)).code, '88')
+})
+
+test('a stripe with the counter of a cryptogram is a replay', async () => {
+  const card = await issuePhysical()
+  assert.equal((await insert(card, '00', 49)).code, '00')
+  assert.equal((await decide(card, await contactless(card, 49))).code, '88')
+  assert.equal((await decide(card, await contactless(card, 48))).code, '00')
+})
+
+test('a stripe beyond the jump is declined, and no stripe moves the counter of a chip', async () => {
+  const card = await issuePhysical()
+  assert.equal((await insert(card, '00', 10)).code, '00')
+  const { code, found } = await decide(card, await contactless(card, 111))
+  assert.equal(code, '88')
+  assert.deepEqual(found.card_value?.findings, ['atc_jump'])
+  assert.equal((await decide(card, await contactless(card, 110))).code, '00')
+  assert.equal((await insert(card, '00', 11)).code, '00')
+})
+
+test('after ten wrong values of a stripe, even the right one is not compared', async () => {
+  const card = await issuePhysical()
+  const track2 = await makeTrack(service, card)
+  const wrong = { track2: withWrongValue(track2) }
+  for (let n = 0; n < 9; n += 1) assert.equal((await decide(card, wrong)).code, '88')
+  assert.equal((await decide(card, { track2 })).code, '00')
+  assert.equal((await decide(card, wrong)).code, '88')
+  const { code, found } = await decide(card, { track2 })
+  assert.equal(code, '88')
+  assert.deepEqual(found.card_value?.findings, ['guessing'])
+  assert.equal((await decide(card, await contactless(card, 1))).code, '88')
+  const chip = await playChip(service, card, 'visa-cvn18', '00')
+  const inserted = {
+    ...chipMoney,
+    entryMode: 'chip',
+    chip: await chip.present({ atc: 2 }),
+    track2: await makeTrack(service, card, '201', '999'),
+  }
+  assert.equal((await decide(card, inserted)).code, '00', 'the chip works on')
+  const cavv = await makeCavv(service, card)
+  assert.equal((await decide(card, { entryMode: 'ecommerce', cavv })).code, '00')
+  await sql(
+    service.database,
+    `update wrong_expiry set given_at = array(select at - 86400000000 from unnest(given_at) as at)
+     where public_token = $1`,
+    [card.publicToken],
+  )
+  assert.equal((await decide(card, { track2 })).code, '00', 'a day later')
+})
+
+test('after ten wrong CAVVs, even the right one is not compared', async () => {
+  const card = await issueCard(service)
+  const cavv = await makeCavv(service, card)
+  const wrong = { entryMode: 'ecommerce', cavv: cavv.replace('7993', '7994') }
+  for (let n = 0; n < 10; n += 1) assert.equal((await decide(card, wrong)).code, '88')
+  const { code, found } = await decide(card, { entryMode: 'ecommerce', cavv })
+  assert.equal(code, '88')
+  assert.deepEqual(found.cavv?.findings, ['guessing'])
+})
+
+test('neither an iCVV nor a CVV2 is the CVV of a swipe', async () => {
+  const card = await issuePhysical()
+  for (const serviceCode of ['999', '000']) {
+    const track2 = await makeTrack(service, card, serviceCode)
+    assert.equal((await decide(card, { track2 })).code, '88')
+  }
+})
+
+test('a track without a value is of the card, and declined as a wrong value is', async () => {
+  const card = await issuePhysical()
+  const named = { publicToken: card.publicToken }
+  const yymm = card.expiry.slice(2, 4) + card.expiry.slice(5)
+  const short = { track2: `${card.pan}=${yymm}101` }
+  const ofOther = { track2: `${(await issuePhysical()).pan}=${yymm}101` }
+  const expired = { track2: `${card.pan}=2001101` }
+  const decideNamed = (track: object, entryMode = 'magstripe') =>
+    decide(card, { ...named, pan: undefined, ...track, entryMode })
+  for (const entryMode of ['magstripe', 'contactless']) {
+    for (const track of [short, ofOther, expired]) {
+      const { code, reason } = await decideNamed(track, entryMode)
+      assert.deepEqual([code, reason], ['88', 'wrong_card_value'])
+    }
+  }
+  await setPolicy('wrongCardValue', 'record')
+  const recorded = await decideNamed(short)
+  assert.deepEqual([recorded.code, recorded.found.card_value?.result], ['00', 'not_given'])
+  const wrongOfOther = { track2: withWrongValue(await makeTrack(service, await issuePhysical())) }
+  for (const track of [ofOther, expired, wrongOfOther]) {
+    const { code, found } = await decideNamed(track)
+    assert.equal(code, '88')
+    assert.deepEqual(found.card_value?.findings, ['data_disagreement'])
+  }
+  await setPolicy('wrongCardValue', 'decline')
+})
+
+test('a CAVV is approved for several authorizations of its purchase', async () => {
+  const card = await issueCard(service)
+  const cavv = await makeCavv(service, card)
+  for (let n = 0; n < 2; n += 1) {
+    assert.equal((await decide(card, { entryMode: 'ecommerce', cavv })).code, '00')
+  }
 })
 
 test('of 20 copies of a contactless stripe at once, one is approved', async () => {

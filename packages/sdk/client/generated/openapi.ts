@@ -2604,7 +2604,7 @@ export interface components {
                  *       "atc_jump"
                  *     ]
                  */
-                readonly findings?: readonly ("atc_jump" | "chip_declined" | "cryptogram_replayed" | "offline_pin_failed" | "offline_pin_blocked" | "command_failed" | "data_disagreement" | "data_missing" | "key_unknown" | "fallback" | "wrong_card_value" | "wrong_cavv")[];
+                readonly findings?: readonly ("atc_jump" | "chip_declined" | "cryptogram_replayed" | "offline_pin_failed" | "offline_pin_blocked" | "command_failed" | "data_disagreement" | "data_missing" | "key_unknown" | "fallback" | "guessing" | "wrong_card_value" | "wrong_cavv")[];
                 /**
                  * @description The control that objected.
                  * @example limits.day

@@ -143,6 +143,8 @@ test('a product gets a chip, and its versions of the keys, by options', async ()
   const strange = await run('products', 'change', '3002', '--chip', 'visa-cvn99')
   assert.match(strange.stderr, /^ {2}--chip /m)
   assert.equal((await run('products', 'change', '3002', '--chip-keys', 'C1')).code, 2)
+  const twice = await run('products', 'change', '3002', '--chip-keys', 'C1=1,c1=2')
+  assert.match(twice.stderr, /must list each derivation key index once/)
   assert.equal((await answer('products', 'change', '3002', '--chip', 'none')).chip, null)
 })
 

@@ -30,7 +30,8 @@ export const importKeyCommand: cli.Command = {
   description:
     'With --under it reads a key block from standard input. With --components it opens the entry ' +
     'of a key in\ncomponents; with --entry one person enters a component, at the prompt or on ' +
-    'standard input.\nIt prints no keys and accepts none on the command line.',
+    'standard input.\nIt prints no keys and accepts none on the command line. The keys of chips ' +
+    'are chip-ac, chip-smc,\nchip-smi and chip-dynamic, with the usages E0, E1, E2 and E4.',
   options: {
     ...targetOptions,
     ...formOptions,
@@ -77,6 +78,9 @@ export const exportKeyCommand: cli.Command = {
   words: 'keys export',
   names: ['NAME'],
   summary: 'exports a key block for the other party of the zone',
+  description:
+    'A key leaves only if it was generated with --exportable. The first versions, which the ' +
+    'first start\nmakes, do not.',
   options: {
     ...underOption,
     zone: { type: 'string', value: 'CLIENT', help: 'the network of the key' },

@@ -105,6 +105,9 @@ export const keyCommands: readonly Command[] = [
     words: 'keys generate',
     names: ['NAME'],
     summary: 'generates a version, which is pending until a rotation',
+    description:
+      'The keys of chips are chip-ac, chip-smc, chip-smi and chip-dynamic: generate and rotate ' +
+      'all four.\nWith --exportable, they can be sent to the producer of the cards.',
     options: {
       ...targetOptions,
       ...formOptions,
@@ -189,7 +192,7 @@ async function untilReEncrypted(
     const isFinished = current ? current.finishedAt !== null : !reencryptingKeys.has(key)
     if (row?.state === 'active' && isFinished) {
       progress.end()
-      return { json: row, text: `${key}/${version} is active. All data is re-encrypted.` }
+      return { json: row, text: `${key}/${version} is active. ${findNextStep(key)}` }
     }
     progress.show(
       current
@@ -198,6 +201,16 @@ async function untilReEncrypted(
     )
     await wait(500)
   }
+}
+
+/** What holds once a version is active, and what is to do. */
+function findNextStep(key: string): string {
+  if (reencryptingKeys.has(key)) return 'All data is re-encrypted.'
+  if (!key.startsWith('chip-')) return 'What was made under an older version stays valid.'
+  return (
+    'Chips keep their version. Rotate the other three keys of chips, too. Then make new cards ' +
+    'with its derivation key index.'
+  )
 }
 
 /** Formats the progress of a re-encryption and the remaining time. */

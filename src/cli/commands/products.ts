@@ -232,5 +232,8 @@ function parseKeyVersions(call: cli.Call): Record<string, number> | undefined {
     if (index !== undefined) return [index.toUpperCase(), Number(version)] as const
     throw new cli.UsageError('--chip-keys must list entries such as C1=1, separated by commas.')
   })
-  return listed && Object.fromEntries(listed)
+  if (!listed) return undefined
+  const keyVersions = Object.fromEntries(listed)
+  if (Object.keys(keyVersions).length === listed.length) return keyVersions
+  throw new cli.UsageError('--chip-keys must list each derivation key index once.')
 }

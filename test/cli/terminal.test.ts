@@ -95,13 +95,24 @@ for (const profile of ['ascii-1987', 'ascii-1993', 'binary-1987', 'sandbox', 'vi
       '✔ 0 left a wrong PIN, which the chip compares',
       `✔ ${blocked} a purchase with the blocked chip`,
       '✔ verified the chip verifies the answer',
+      '✔ pending PIN status: the update of the chip',
       `✔ ${blocked} the first purchase after Unblock PIN`,
       '✔ verified the chip verifies the answer',
       '✔ done its answer carries the command to the chip',
+      '✔ sent PIN status: the update of the chip',
       `✔ ${approved} the next purchase with the right PIN`,
       '✔ verified the chip verifies the answer',
+      '✔ done PIN status: the update of the chip',
+      '✔ pending PIN status: the update of the chip',
+      `✔ ${approved} the first purchase after Set PIN`,
+      '✔ verified the chip verifies the answer',
+      '✔ done its answer carries the command to the chip',
+      '✔ sent PIN status: the update of the chip',
+      `✔ ${approved} the next purchase with the new PIN`,
+      '✔ verified the chip verifies the answer',
+      '✔ done PIN status: the update of the chip',
     ]
-    assert.deepEqual(stdout.trim().split('\n').slice(-12), expected)
+    assert.deepEqual(stdout.trim().split('\n').slice(-expected.length), expected)
   })
 }
 

@@ -1,4 +1,5 @@
 import type { Money } from '../../domain/money.ts'
+import { findResponseCode } from '../../listeners/iso8583/answer.ts'
 import type { LinkOutcome, Profile } from '../../listeners/iso8583/profile-schema.ts'
 import type { createPurchase } from '../../listeners/iso8583/terminal.ts'
 import type { ServiceConnection } from '../connection/requests.ts'
@@ -18,6 +19,7 @@ export interface ChipStory {
   readonly publicToken: string
   readonly pin: string
   readonly wrongPin: string
+  readonly newPin: string
   readonly price: Money
   /** Creates the message of a purchase without chip data. */
   createMessage(): IsoMessage
@@ -35,14 +37,14 @@ interface TakenAnswer {
 
 /**
  * Plays a card whose PIN is blocked in the chip, and works again after *Unblock PIN*: the command
- * travels in the answer to the next purchase.
+ * travels in the answer to the next purchase. *Set PIN* then reaches the chip in the same way.
  */
 export async function playChip(
   { ask, base }: Pick<ServiceConnection, 'ask' | 'base'>,
   conversation: Conversation,
   story: ChipStory,
 ): Promise<void> {
-  const { pin, price, publicToken, wrongPin } = story
+  const { newPin, pin, price, profile, publicToken, wrongPin } = story
   const chipPath = `${base}/simulator/cards/${publicToken}/chip`
   const insert = (given: { readonly pin?: string }) =>
     ask<MadeCryptogram>('POST', `${chipPath}/transactions`, { ...price, ...given })
@@ -51,13 +53,26 @@ export async function playChip(
     const made = await insert(given)
     const message = withChipData(story, made.chip.data)
     const answer = await conversation.send(title, outcome, message)
-    const data = answer.fields[story.profile.chip?.field ?? '']
+    const data = answer.fields[profile.chip?.field ?? '']
     const chip = data === undefined ? {} : { chip: { data } }
-    const approved = outcome === '00'
+    const approved = answer.fields['39'] === findResponseCode(profile, message.mti, '00')
     const taken = await ask<TakenAnswer>('POST', `${chipPath}/answers`, { ...chip, approved })
     const verified = taken.answerVerified ? 'verified' : 'not verified'
     conversation.note('the chip verifies the answer', 'verified', verified)
     return taken
+  }
+
+  async function noteStatus(due: string): Promise<void> {
+    const path = `${base}/card-pin/${publicToken}/pin/status`
+    const { chipUpdate } = await ask<{ readonly chipUpdate: string }>('GET', path)
+    conversation.note('PIN status: the update of the chip', due, chipUpdate)
+  }
+
+  async function carry(title: string, outcome: LinkOutcome): Promise<void> {
+    const { commands } = await buy(title, outcome)
+    const results = commands.map(({ result }) => result).join(' ')
+    conversation.note('its answer carries the command to the chip', 'done', results)
+    await noteStatus('sent')
   }
 
   await ask('POST', chipPath, {})
@@ -69,10 +84,15 @@ export async function playChip(
   }
   await buy('a purchase with the blocked chip', '75')
   await ask('POST', `${base}/card-pin/${publicToken}/pin/unblock`)
-  const { commands } = await buy('the first purchase after Unblock PIN', '75')
-  const results = commands.map(({ result }) => result).join(' ')
-  conversation.note('its answer carries the command to the chip', 'done', results)
+  await noteStatus('pending')
+  await carry('the first purchase after Unblock PIN', '75')
   await buy('the next purchase with the right PIN', '00', { pin })
+  await noteStatus('done')
+  await ask('POST', `${base}/card-pin/${publicToken}/pin`, { pin: newPin })
+  await noteStatus('pending')
+  await carry('the first purchase after Set PIN', '00')
+  await buy('the next purchase with the new PIN', '00', { pin: newPin })
+  await noteStatus('done')
 }
 
 const left = (tries: number): string => `${tries} left`

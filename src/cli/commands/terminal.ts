@@ -316,6 +316,9 @@ async function playCard(conversation: Conversation, stage: Stage, card: TestCard
   }
 }
 
+/** PINs that every product accepts. */
+const strongPins = ['7193', '6284', '719340', '628416']
+
 /** Plays purchases with the virtual chip of the card. */
 const playCardWithChip = (
   call: cli.Call,
@@ -332,11 +335,13 @@ const playCardWithChip = (
       return terminals.presentedOn(profile, sold, 'chip')
     }
     const wrongPin = otherDigits(pin)
+    const newPin = strongPins.find((each) => each.length === pin.length && each !== pin) ?? wrongPin
     return playChip(service, conversation, {
       profile,
       publicToken,
       pin,
       wrongPin,
+      newPin,
       price,
       createMessage,
     })

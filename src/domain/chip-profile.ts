@@ -3,8 +3,8 @@
  * code.
  */
 export interface ChipProfile {
-  /** The bytes after the common tags: the verification results of the card, or all of 9F10. */
-  readonly issuerData: { readonly from: number; readonly length: number | null }
+  /** The parts of 9F10 after the common tags, in their order. A length of null is to the end. */
+  readonly issuerData: readonly DataRange[]
   /** Padding 1 or 2 of ISO/IEC 9797-1. */
   readonly padding: 1 | 2
   /** EMV Book 2, A1.4. */
@@ -19,6 +19,11 @@ export interface ChipProfile {
   }
   readonly messaging: ChipMessaging
   readonly applicationData: ApplicationDataLayout
+}
+
+interface DataRange {
+  readonly from: number
+  readonly length: number | null
 }
 
 /**
@@ -96,8 +101,8 @@ const visaFormat1 = {
   },
 } as const satisfies Omit<ApplicationDataLayout, 'template'>
 
-/** EMV Book 3, annex C7: the common core definitions, with a CVR of 5 bytes. */
-const commonCore = {
+/** Visa, issuer application data of format 2, with the CVR of the common core definitions. */
+const visaFormat2 = {
   fixedAt: [0, 1],
   lengths: { least: 32, most: 32 },
   derivationKeyIndexAt: 2,
@@ -114,6 +119,12 @@ const commonCore = {
     failed: [4, 4],
     lastOnlineIncomplete: [2, 1],
   },
+} as const satisfies Omit<ApplicationDataLayout, 'template'>
+
+/** EMV Book 3, annex C7: format A of the common core definitions, with a second length of 0F. */
+const commonCore = {
+  ...visaFormat2,
+  fixedAt: [0, 1, 16],
 } as const satisfies Omit<ApplicationDataLayout, 'template'>
 
 /**
@@ -138,6 +149,19 @@ const mChip = {
     lastOnlineIncomplete: null,
   },
 } as const satisfies Omit<ApplicationDataLayout, 'template'>
+
+const mChipWithCounters = { ...mChip, lengths: { least: 18, most: 26 } } as const
+
+const wholeData = [{ from: 0, length: null }] as const satisfies readonly DataRange[]
+
+/** The card verification results of M/Chip. */
+const mChipResults = [{ from: 2, length: 6 }] as const satisfies readonly DataRange[]
+
+/** The same, and the counters: 8 bytes, or 16 of M/Chip Advance. */
+const mChipCounters = [
+  ...mChipResults,
+  { from: 10, length: null },
+] as const satisfies readonly DataRange[]
 
 /** The card status update (EMV Book 3, annex C9). */
 const statusUpdate = {
@@ -176,7 +200,7 @@ const mChipMessaging = {
  */
 export const chipProfiles = {
   'visa-cvn10': {
-    issuerData: { from: 3, length: 4 },
+    issuerData: [{ from: 3, length: 4 }],
     padding: 1,
     cardKey: 'A',
     sessionKey: 'none',
@@ -185,7 +209,7 @@ export const chipProfiles = {
     applicationData: { ...visaFormat1, template: '06010A03A00000' },
   },
   'visa-cvn18': {
-    issuerData: { from: 0, length: null },
+    issuerData: wholeData,
     padding: 2,
     cardKey: 'B',
     sessionKey: 'common',
@@ -194,16 +218,16 @@ export const chipProfiles = {
     applicationData: { ...visaFormat1, template: '06011203A00000' },
   },
   'visa-cvn22': {
-    issuerData: { from: 0, length: null },
+    issuerData: wholeData,
     padding: 2,
     cardKey: 'B',
     sessionKey: 'common',
     answer: { method: 2, key: 'session', told: statusUpdate },
     messaging: { sessionKey: 'common', pinForm: 'format2', encipherment: 'visa' },
-    applicationData: { ...commonCore, template: `1F2201A000000000${'00'.repeat(24)}` },
+    applicationData: { ...visaFormat2, template: `1F2201A000000000${'00'.repeat(24)}` },
   },
   'mastercard-16': {
-    issuerData: { from: 2, length: 6 },
+    issuerData: mChipResults,
     padding: 2,
     cardKey: 'A',
     sessionKey: 'mChip',
@@ -212,7 +236,7 @@ export const chipProfiles = {
     applicationData: { ...mChip, template: `0110A00000000000${'00'.repeat(10)}` },
   },
   'mastercard-20': {
-    issuerData: { from: 2, length: 6 },
+    issuerData: mChipResults,
     padding: 2,
     cardKey: 'A',
     sessionKey: 'common',
@@ -220,14 +244,35 @@ export const chipProfiles = {
     messaging: mChipMessaging,
     applicationData: { ...mChip, template: `0114A00000000000${'00'.repeat(10)}` },
   },
+  'mastercard-17': {
+    issuerData: mChipCounters,
+    padding: 2,
+    cardKey: 'A',
+    sessionKey: 'mChip',
+    answer: { method: 1, key: 'card', told: mChipCode },
+    messaging: mChipMessaging,
+    applicationData: { ...mChipWithCounters, template: `0111A00000000000${'00'.repeat(10)}` },
+  },
+  'mastercard-21': {
+    issuerData: mChipCounters,
+    padding: 2,
+    cardKey: 'A',
+    sessionKey: 'common',
+    answer: { method: 1, key: 'session', told: mChipCode },
+    messaging: mChipMessaging,
+    applicationData: { ...mChipWithCounters, template: `0115A00000000000${'00'.repeat(10)}` },
+  },
   cpa: {
-    issuerData: { from: 0, length: null },
+    issuerData: wholeData,
     padding: 2,
     cardKey: 'B',
     sessionKey: 'common',
     answer: { method: 2, key: 'session', told: statusUpdate },
     messaging: { sessionKey: 'common', pinForm: 'format2', encipherment: 'emv' },
-    applicationData: { ...commonCore, template: `0FA501A000000000${'00'.repeat(24)}` },
+    applicationData: {
+      ...commonCore,
+      template: `0FA501A000000000${'00'.repeat(8)}0F${'00'.repeat(15)}`,
+    },
   },
 } as const satisfies Record<string, ChipProfile>
 
@@ -257,18 +302,17 @@ export type ChipTags = ReadonlyMap<string, Uint8Array>
  *
  * @returns null if a tag is missing or has another length.
  */
-export function composeCryptogramData(
-  { issuerData: { from, length } }: ChipProfile,
-  tags: ChipTags,
-): Buffer | null {
+export function composeCryptogramData({ issuerData }: ChipProfile, tags: ChipTags): Buffer | null {
   const values = commonTags.map(([tag, bytes]) => {
     const value = tags.get(tag)
     return value?.length === bytes ? value : null
   })
   const applicationData = tags.get('9F10')
-  const end = length === null ? applicationData?.length : from + length
-  if (!applicationData || end === undefined || applicationData.length < end) return null
-  const known = values.filter((value) => value !== null)
-  if (known.length < values.length) return null
-  return Buffer.concat([...known, applicationData.subarray(from, end)])
+  if (!applicationData) return null
+  const parts = issuerData.map(({ from, length }) => {
+    const end = length === null ? applicationData.length : from + length
+    return from <= end && end <= applicationData.length ? applicationData.subarray(from, end) : null
+  })
+  const known = [...values, ...parts].filter((value) => value !== null)
+  return known.length < values.length + parts.length ? null : Buffer.concat(known)
 }

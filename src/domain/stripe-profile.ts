@@ -47,6 +47,8 @@ export const stripeProfiles: Readonly<Record<ChipProfileName, StripeProfile>> = 
   'visa-cvn22': visa,
   'mastercard-16': mastercard,
   'mastercard-20': mastercard,
+  'mastercard-17': mastercard,
+  'mastercard-21': mastercard,
   cpa: { cardValueAt: 5, dynamic: null, hasCavv: false },
 }
 

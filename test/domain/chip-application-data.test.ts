@@ -68,6 +68,8 @@ test('bits are where the specifications have them', () => {
     ['06010a03a60000', '06011203a60000', '1f2201a02c000000'].concat([
       '0110a40002100000',
       '0114a40002100000',
+      '0111a40002100000',
+      '0115a40002100000',
       '0fa501a02c000000',
     ]),
   )
@@ -77,6 +79,8 @@ test('bits are where the specifications have them', () => {
     ['06010a03a04038', '06011203a04038', '1f2201a002003800'].concat([
       '0110a00030080100',
       '0114a00030080100',
+      '0111a00030080100',
+      '0115a00030080100',
       '0fa501a002003800',
     ]),
   )
@@ -85,6 +89,8 @@ test('bits are where the specifications have them', () => {
     ['06010a03a08000', '06011203a08000', '1f2201a001000000'].concat([
       '0110a00000000000',
       '0114a00000000000',
+      '0111a00000000000',
+      '0115a00000000000',
       '0fa501a001000000',
     ]),
   )
@@ -93,6 +99,8 @@ test('bits are where the specifications have them', () => {
     ['06010a03800000', '06011203800000', '1f22018000000000'].concat([
       '0110800000000000',
       '0114800000000000',
+      '0111800000000000',
+      '0115800000000000',
       '0fa5018000000000',
     ]),
   )
@@ -110,4 +118,12 @@ test('the kind of the second cryptogram of a transaction counts, once there is o
     const visa = Buffer.from(`06011203${byte}0000`, 'hex')
     assert.equal(parseApplicationData(chipProfiles['visa-cvn18'], visa), null, byte)
   }
+})
+
+test('data of the Common Payment Application have the second length of format A', () => {
+  const published = '0FA500A03800000000000000000000000F010000000000000000000000000000'
+  assert.ok(parseApplicationData(chipProfiles.cpa, Buffer.from(published, 'hex')))
+  const other = Buffer.from(published, 'hex')
+  other[16] = 0
+  assert.equal(parseApplicationData(chipProfiles.cpa, other), null)
 })

@@ -35,6 +35,8 @@ const applicationIds: Readonly<Record<ChipProfileName, string>> = {
   'visa-cvn22': 'A0000000031010',
   'mastercard-16': 'A0000000041010',
   'mastercard-20': 'A0000000041010',
+  'mastercard-17': 'A0000000041010',
+  'mastercard-21': 'A0000000041010',
   cpa: 'F0000000010001',
 }
 

@@ -44,7 +44,13 @@ PROFILES = {
     "visa-cvn22": (cvn.VisaCVN22, 32, {0: 0x1F, 1: 0x22}, {"tag_9f10": (0, 32)}),
     "mastercard-16": (cvn.MasterCardCVN16, 18, {1: 0x10}, {"cvr": (2, 8)}),
     "mastercard-20": (cvn.MasterCardCVN20, 18, {1: 0x14}, {"cvr": (2, 8)}),
-    "cpa": (CommonPaymentApplication, 32, {0: 0x0F, 1: 0xA5}, {"tag_9f10": (0, 32)}),
+    "mastercard-17": (
+        cvn.MasterCardCVN17, 18, {1: 0x11}, {"cvr": (2, 8), "counters": (10, 18)}
+    ),
+    "mastercard-21": (
+        cvn.MasterCardCVN21, 26, {1: 0x15}, {"cvr": (2, 8), "counters": (10, 26)}
+    ),
+    "cpa": (CommonPaymentApplication, 32, {0: 0x0F, 1: 0xA5, 16: 0x0F}, {"tag_9f10": (0, 32)}),
 }
 
 

@@ -66,6 +66,8 @@ const toldDecisions: Readonly<Record<ChipProfileName, readonly [string, string]>
   'visa-cvn22': ['00800000', '00000000'],
   'mastercard-16': ['0010', '0000'],
   'mastercard-20': ['0010', '0000'],
+  'mastercard-17': ['0010', '0000'],
+  'mastercard-21': ['0010', '0000'],
   cpa: ['00800000', '00000000'],
 }
 

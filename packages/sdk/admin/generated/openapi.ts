@@ -1665,7 +1665,7 @@ export interface components {
                  * @description How its chips make cryptograms.
                  * @enum {string}
                  */
-                readonly profile: "visa-cvn10" | "visa-cvn18" | "visa-cvn22" | "mastercard-16" | "mastercard-20" | "cpa";
+                readonly profile: "visa-cvn10" | "visa-cvn18" | "visa-cvn22" | "mastercard-16" | "mastercard-20" | "mastercard-17" | "mastercard-21" | "cpa";
                 /** @description The version of the chip keys for each derivation key index, two hexadecimal digits. An index that is not listed stands for the version with the same number. */
                 readonly keyVersions: {
                     readonly [key: string]: number;
@@ -2000,7 +2000,7 @@ export interface components {
                  * @description How its chips make cryptograms.
                  * @enum {string}
                  */
-                readonly profile?: "visa-cvn10" | "visa-cvn18" | "visa-cvn22" | "mastercard-16" | "mastercard-20" | "cpa";
+                readonly profile?: "visa-cvn10" | "visa-cvn18" | "visa-cvn22" | "mastercard-16" | "mastercard-20" | "mastercard-17" | "mastercard-21" | "cpa";
                 /** @description The version of the chip keys for each derivation key index, two hexadecimal digits. An index that is not listed stands for the version with the same number. */
                 readonly keyVersions?: {
                     readonly [key: string]: number;
@@ -2319,7 +2319,7 @@ export interface components {
                  * @description How its chips make cryptograms.
                  * @enum {string}
                  */
-                readonly profile: "visa-cvn10" | "visa-cvn18" | "visa-cvn22" | "mastercard-16" | "mastercard-20" | "cpa";
+                readonly profile: "visa-cvn10" | "visa-cvn18" | "visa-cvn22" | "mastercard-16" | "mastercard-20" | "mastercard-17" | "mastercard-21" | "cpa";
                 /** @description The version of the chip keys for each derivation key index, two hexadecimal digits. An index that is not listed stands for the version with the same number. */
                 readonly keyVersions?: {
                     readonly [key: string]: number;

@@ -7695,7 +7695,7 @@ export interface operations {
                          * @example visa-cvn18
                          * @enum {string}
                          */
-                        readonly profile: "visa-cvn10" | "visa-cvn18" | "visa-cvn22" | "mastercard-16" | "mastercard-20" | "cpa";
+                        readonly profile: "visa-cvn10" | "visa-cvn18" | "visa-cvn22" | "mastercard-16" | "mastercard-20" | "mastercard-17" | "mastercard-21" | "cpa";
                         /** @description The counter of its last transaction. */
                         readonly atc: number;
                         /** @example 3 */
@@ -7776,7 +7776,7 @@ export interface operations {
                          * @example visa-cvn18
                          * @enum {string}
                          */
-                        readonly profile: "visa-cvn10" | "visa-cvn18" | "visa-cvn22" | "mastercard-16" | "mastercard-20" | "cpa";
+                        readonly profile: "visa-cvn10" | "visa-cvn18" | "visa-cvn22" | "mastercard-16" | "mastercard-20" | "mastercard-17" | "mastercard-21" | "cpa";
                         /** @description The counter of its last transaction. */
                         readonly atc: number;
                         /** @example 3 */

@@ -1,5 +1,5 @@
 import type { ChipProfile } from '../../domain/chip-profile.ts'
-import type { CardReference, KeyReference, StoredPin } from './card.ts'
+import type { CardReference, KeyReference, SealedPin } from './card.ts'
 
 /** A chip, and how it makes cryptograms. */
 export interface ChipReference {
@@ -35,7 +35,7 @@ export interface ScriptKeys {
 
 /**
  * The verbs on chips. Keys of cards and of sessions exist only inside the boundary, for the time of
- * one call.
+ * one call. Each throws `UnknownKey` for a version that is retired or does not exist.
  */
 export interface ChipHsm {
   /**
@@ -76,20 +76,19 @@ export interface ChipHsm {
   /**
    * Makes the command that changes the PIN in the chip: PIN CHANGE/UNBLOCK with P2 02, which does
    * not prove the current PIN.
-   * @throws Error for a PIN that is stored as a PVV, which does not reveal it.
    */
   makePinChange(
     chip: ChipReference,
     keys: ScriptKeys,
     cryptogram: ChipCryptogram,
-    newPin: StoredPin,
+    newPin: SealedPin,
   ): Promise<Uint8Array>
 }
 
 /** A command that a chip accepts. */
 interface OpenedCommand {
   /** The new PIN of PIN CHANGE/UNBLOCK, sealed under the active key; null for other commands. */
-  readonly newPin: StoredPin | null
+  readonly newPin: SealedPin | null
 }
 
 /** The verbs of a chip itself. For the sandbox's virtual chips. */

@@ -223,6 +223,20 @@ export async function referencedKey<Name extends catalogue.KeyName>(
   return ring.version(name, Number(version))
 }
 
+/**
+ * Finds the version that a message names. Any message can name one that does not exist, so it does
+ * not let the keys be read again. Nothing new is accepted under a retired version.
+ * @returns null for a retired or unknown version, and for another key.
+ */
+export async function findNamedKey<Name extends catalogue.KeyName>(
+  ring: KeyRing,
+  name: Name,
+  reference: KeyReference,
+): Promise<RingKey<Name> | null> {
+  const known = await ring.versions(name)
+  return known.find((key) => key.reference === reference) ?? null
+}
+
 /** Counts the uses of keys in this process. */
 interface UseCounter {
   /**

@@ -2,7 +2,8 @@ import * as emvKeys from '../../crypto/emv-keys.ts'
 import { using } from '../../crypto/secrets.ts'
 import type { KeyReference } from '../contract/card.ts'
 import type { ChipCryptogram, ChipReference, ScriptKeys } from '../contract/chip.ts'
-import { type KeyRing, referencedKey } from '../keys/key-ring.ts'
+import { UnknownKey } from '../contract/stored-keys.ts'
+import { findNamedKey, type KeyRing } from '../keys/key-ring.ts'
 import { openPan } from './card-numbers.ts'
 
 /** The names of the keys that chips' keys are derived from. */
@@ -38,10 +39,11 @@ interface PinKeys {
 /** Derives the keys of chips from those of their issuer. */
 export function chipKeys(ring: KeyRing): ChipKeys {
   const deriveCardKey: ChipKeys['deriveCardKey'] = async (chip, name, reference) => {
-    const { key } = await referencedKey(ring, name, reference)
+    const known = await findNamedKey(ring, name, reference)
+    if (!known) throw new UnknownKey()
     const pan = await openPan(ring, chip.card)
     const identity = { pan: pan.reveal(), panSequenceNumber: chip.panSequenceNumber }
-    return emvKeys.deriveCardKey(chip.profile.cardKey, key, identity)
+    return emvKeys.deriveCardKey(chip.profile.cardKey, known.key, identity)
   }
   const deriveMessagingKey: ChipKeys['deriveMessagingKey'] = async (
     chip,

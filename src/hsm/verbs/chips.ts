@@ -55,7 +55,6 @@ export function chipVerbs(ring: KeyRing): ChipHsm {
       ),
     makeCommand: sealCommand,
     async makePinChange(chip, keys, cryptogram, newPin) {
-      if (newPin.pinBlock === null) throw new Error('A PVV does not reveal its PIN.')
       const { encipherment, pinForm } = chip.profile.messaging
       const pan = await openPan(ring, chip.card)
       const pin = await openPin(ring, pan, newPin.pinBlock, newPin.pinKey)

@@ -3,12 +3,11 @@ import { generateCvv } from '../../crypto/cvv.ts'
 import { generateDynamicCvv } from '../../crypto/dcvv.ts'
 import { deriveCardKey } from '../../crypto/emv-keys.ts'
 import { areEqualDigits, isDigits } from '../../crypto/refusal.ts'
+import { using } from '../../crypto/secrets.ts'
 import type { Pan } from '../../domain/pan.ts'
-import type { KeyReference } from '../contract/card.ts'
-import type { KeyName } from '../contract/catalogue.ts'
 import type { ChipReference } from '../contract/chip.ts'
 import type { StripeHsm } from '../contract/stripe.ts'
-import type { KeyRing, RingKey } from '../keys/key-ring.ts'
+import { findNamedKey, type KeyRing, type RingKey } from '../keys/key-ring.ts'
 import { openPan } from './card-numbers.ts'
 
 /** The digits of a CVV, a dynamic CVV and a CAVV. */
@@ -31,7 +30,7 @@ export function stripeVerbs(ring: KeyRing): StripeHsm {
   return {
     verifyPan: async (card, read) => isOf(await openPan(ring, card), read),
     async verifyCvv(card, reference, { expiry, pan: read, serviceCode, value }) {
-      const cvk = await findKey(ring, 'cvk', reference)
+      const cvk = await findNamedKey(ring, 'cvk', reference)
       if (!cvk || !areDigits([expiry, 4], [serviceCode, 3], [value.reveal(), valueLength])) {
         return false
       }
@@ -40,7 +39,7 @@ export function stripeVerbs(ring: KeyRing): StripeHsm {
       return isBoth(isOf(pan, read), areEqualDigits(due, value.reveal()))
     },
     async verifyDynamicCvv(chip, reference, { atc, expiry, pan: read, serviceCode, value }) {
-      const issuerKey = await findKey(ring, 'chip-dynamic', reference)
+      const issuerKey = await findNamedKey(ring, 'chip-dynamic', reference)
       const isFormed = areDigits(
         [expiry, 4],
         [serviceCode, 3],
@@ -55,7 +54,7 @@ export function stripeVerbs(ring: KeyRing): StripeHsm {
       return isBoth(isOf(pan, read), areEqualDigits(due, value.reveal()))
     },
     async verifyCvc3(chip, reference, { atc, pan: read, track, unpredictableNumber, value }) {
-      const issuerKey = await findKey(ring, 'chip-dynamic', reference)
+      const issuerKey = await findNamedKey(ring, 'chip-dynamic', reference)
       const isFormed =
         atc.length === 2 &&
         unpredictableNumber.length === 4 &&
@@ -63,13 +62,14 @@ export function stripeVerbs(ring: KeyRing): StripeHsm {
       if (!issuerKey || !isFormed) return false
       const pan = await openPan(ring, chip.card)
       const cardKey = await deriveKey(chip, issuerKey, pan)
-      const iv = computeIvCvc3(cardKey, track.reveal())
-      const due = computeCvc3(cardKey, iv, unpredictableNumber, atc).slice(-value.reveal().length)
-      cardKey.fill(0)
+      const whole = using(cardKey, () =>
+        computeCvc3(cardKey, computeIvCvc3(cardKey, track.reveal()), unpredictableNumber, atc),
+      )
+      const due = whole.slice(-value.reveal().length)
       return isBoth(isOf(pan, read), areEqualDigits(due, value.reveal()))
     },
     async verifyCavv(card, reference, { authenticationResult, unpredictableNumber, value }) {
-      const key = await findKey(ring, 'cavv', reference)
+      const key = await findNamedKey(ring, 'cavv', reference)
       const isFormed = areDigits(
         [unpredictableNumber, 4],
         [authenticationResult, 3],
@@ -91,16 +91,3 @@ const isBoth = (isOne: boolean, isOther: boolean): boolean => isOne && isOther
 
 const areDigits = (...texts: readonly (readonly [text: string, length: number])[]): boolean =>
   texts.every(([text, length]) => isDigits(text, length, length))
-
-/**
- * Finds the version that a reference names; null for an unknown one. Messages name versions, so an
- * unknown one must not let the keys be read again.
- */
-async function findKey<Name extends KeyName>(
-  ring: KeyRing,
-  name: Name,
-  reference: KeyReference,
-): Promise<RingKey<Name> | null> {
-  const known = await ring.everyVersion(name)
-  return known.find((key) => key.reference === reference) ?? null
-}

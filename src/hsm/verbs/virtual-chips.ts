@@ -2,7 +2,7 @@ import { computeCryptogram } from '../../crypto/emv-cryptogram.ts'
 import * as emvScripts from '../../crypto/emv-scripts.ts'
 import { areEqualBytes, CryptoRefusal } from '../../crypto/refusal.ts'
 import { using } from '../../crypto/secrets.ts'
-import type { StoredPin } from '../contract/card.ts'
+import type { SealedPin } from '../contract/card.ts'
 import type { ChipCryptogram, ChipReference, ScriptKeys, VirtualChipHsm } from '../contract/chip.ts'
 import type { KeyRing } from '../keys/key-ring.ts'
 import { openPan } from './card-numbers.ts'
@@ -22,7 +22,7 @@ export function virtualChipVerbs(ring: KeyRing): VirtualChipHsm {
     keys: ScriptKeys,
     cryptogram: ChipCryptogram,
     enciphered: Uint8Array,
-  ): Promise<StoredPin | null> {
+  ): Promise<SealedPin | null> {
     const { encipherment, pinForm } = chip.profile.messaging
     const pin = await usePinKeys(chip, keys, cryptogram, ({ cardKey, sessionKey }) =>
       orNull(() =>

@@ -9,7 +9,7 @@ from card
 join product on product.product_id = card.product_id
 where card.public_token = :publicToken;
 
--- The newest version of which all three keys of chips exist.
+-- The newest version of which the keys that virtual chips use exist.
 -- name: find_newest_chip_keys
 select key_version as "keyVersion"
 from hsm_key

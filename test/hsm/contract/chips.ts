@@ -18,6 +18,7 @@ import { type ChipProfile, chipProfiles } from '../../../src/domain/chip-profile
 import { Pan } from '../../../src/domain/pan.ts'
 import { Pin } from '../../../src/domain/pin.ts'
 import type { ChipCryptogram, ChipReference } from '../../../src/hsm/contract/chip.ts'
+import { UnknownKey } from '../../../src/hsm/contract/stored-keys.ts'
 import { cardOf, drawTdesKey, openWith, rules, type Subject } from '../implementation.ts'
 
 const pan = '4000001234567899'
@@ -116,7 +117,7 @@ export function chipGuarantees(subject: Subject): void {
       assertCommand(Buffer.from(blocked), smi, made)
 
       const { pin } = await hsm.importPin(chip.card, rules(), new Pin('4927'))
-      assert.ok(pin)
+      assert.ok(pin && pin.pinBlock !== null)
       const change = Buffer.from(await hsm.makePinChange(chip, references, made, pin))
       assertCommand(change, smi, made)
       const smc = messagingKey(profile, await cardKey('chip-smc'), made)
@@ -140,7 +141,7 @@ export function chipGuarantees(subject: Subject): void {
       const header = Buffer.from('841E0000', 'hex')
       const blocks = await hsm.makeCommand(chip, references, made, header, Buffer.alloc(0))
       const { pin } = await hsm.importPin(chip.card, rules(), new Pin('492713'))
-      assert.ok(pin)
+      assert.ok(pin && pin.pinBlock !== null)
       const change = await hsm.makePinChange(chip, references, made, pin)
       assert.deepEqual(await open(blocks), { newPin: null })
       const newPin = (await open(change))?.newPin
@@ -167,13 +168,21 @@ export function chipGuarantees(subject: Subject): void {
     })
   }
 
-  test('a PIN that is stored as a PVV cannot be sent to a chip', async () => {
-    const profile = chipProfiles.cpa
-    const { cardKey, chip, hsm } = await openChip(subject, profile)
-    const made = await makeCryptogram(profile, await cardKey('chip-ac'))
-    const { pin } = await hsm.importPin(chip.card, rules({ pinRevealable: false }), new Pin('4927'))
-    assert.ok(pin)
-    await assert.rejects(hsm.makePinChange(chip, references, made, pin), /PVV/)
+  test('a version that a message names, and that does not exist, lets no keys be read again', async () => {
+    const { cardKey, chip, hsm } = await openChip(subject, chipProfiles.cpa)
+    const made = await makeCryptogram(chipProfiles.cpa, await cardKey('chip-ac'))
+    const { list } = hsm.keyStore
+    let reads = 0
+    hsm.keyStore.list = () => {
+      reads += 1
+      return list()
+    }
+    const answer = { cardStatusUpdate: Buffer.alloc(4), proprietaryData: Buffer.alloc(0) }
+    for (const version of [2, 77, 255]) {
+      const unknown = hsm.verifyCryptogram(chip, `chip-ac/${version}`, made, answer)
+      await assert.rejects(unknown, UnknownKey)
+    }
+    assert.equal(reads, 0)
   })
 
   test('the key of another use makes no cryptogram', async () => {

@@ -4,6 +4,7 @@ import { before, test } from 'node:test'
 import { chipProfiles } from '../../../src/domain/chip-profile.ts'
 import { usualChip } from '../../../src/domain/product-chip.ts'
 import { chipKeyNames } from '../../../src/hsm/contract/catalogue.ts'
+import { UnknownKey } from '../../../src/hsm/contract/stored-keys.ts'
 import { demoProducts } from '../../../src/sandbox/demo-data.ts'
 import { chipFindings } from '../../../src/service/doctor/chips.ts'
 import { activateKey, expireCard, product } from '../../support/builders.ts'
@@ -94,6 +95,35 @@ test('a version of the keys stays until the last card whose chip used it has exp
   }
   await expireCard(service.database, publicToken)
   assert.equal((await retire('chip-dynamic')).status, 204)
+})
+
+test('a retired version verifies and answers no cryptogram', async () => {
+  const { publicToken } = await service.createCard({ cardType: 'Physical' })
+  const [row] = await sql<{ encryptedPan: Uint8Array }>(
+    service.database,
+    `select encrypted_pan as "encryptedPan" from card where public_token = $1`,
+    [publicToken],
+  )
+  assert.ok(row)
+  const { hsm } = service.keys
+  const card = { publicToken: parsePublicToken(publicToken), encryptedPan: row.encryptedPan }
+  const chip = { card, panSequenceNumber: '01', profile: chipProfiles['visa-cvn18'] }
+  const made = { data: randomBytes(40), atc: Buffer.of(0, 8), unpredictableNumber: randomBytes(4) }
+  const cryptogram = { ...made, arqc: await hsm.generateCryptogram(chip, 'chip-ac/1', made) }
+  const answer = { cardStatusUpdate: Buffer.alloc(4), proprietaryData: Buffer.alloc(0) }
+  const setState = async (state: string) => {
+    await sql(
+      service.database,
+      `update hsm_key set state = '${state}', retired_at = now()
+       where key_name = 'chip-ac' and key_version = 1`,
+    )
+    await hsm.refreshKeys()
+  }
+  await setState('retired')
+  await assert.rejects(hsm.verifyCryptogram(chip, 'chip-ac/1', cryptogram, answer), UnknownKey)
+  await assert.rejects(hsm.answerCryptogram(chip, 'chip-ac/1', cryptogram, answer), UnknownKey)
+  await setState('active')
+  assert.ok(await hsm.verifyCryptogram(chip, 'chip-ac/1', cryptogram, answer))
 })
 
 test('a version of the keys stays while the chip of a product lists it', async () => {

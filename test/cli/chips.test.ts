@@ -33,7 +33,7 @@ test('the chips of a card and their commands are tables', async () => {
   assert.equal(put.code, 0, put.stderr)
   const waiting = await run('chips', 'show', card)
   assert.match(waiting.stdout, /^No chip of the card was online yet\.$/m)
-  assert.match(waiting.stdout, /^[0-9]+ +put_data 9F58 +pending +[-0-9T:.Z]+ +0$/m)
+  assert.match(waiting.stdout, /^[0-9]+ +(?:[0-9]{2} +)?put_data 9F58 +pending +[-0-9T:.Z]+ +0$/m)
   await run('simulate', card, '--chip')
   const sent = await run('chips', 'show', card)
   assert.match(sent.stdout, /^CHIP +HIGHEST COUNTER +KEYS/m)

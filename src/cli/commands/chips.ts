@@ -15,6 +15,7 @@ interface CardChip {
     readonly commandNumber: number
     readonly command: string
     readonly tag?: string
+    readonly panSequenceNumber?: string
     readonly state: string
     readonly queuedAt: string
     readonly sentAt?: string
@@ -60,6 +61,7 @@ function formatCommands({ commands }: CardChip): string {
   if (commands.length === 0) return 'No command was queued for the chip.'
   const rows = commands.map((command) => [
     command.commandNumber,
+    command.panSequenceNumber,
     line`${command.command}${command.tag === undefined ? '' : ` ${command.tag}`}`,
     command.state,
     command.queuedAt,
@@ -67,7 +69,7 @@ function formatCommands({ commands }: CardChip): string {
     command.sentCount,
     command.endedAt,
   ])
-  const columns = ['NUMBER', 'COMMAND', 'STATE', 'QUEUED', 'LAST SENT', 'TIMES', 'ENDED']
+  const columns = ['NUMBER', 'CHIP', 'COMMAND', 'STATE', 'QUEUED', 'LAST SENT', 'TIMES', 'ENDED']
   return table(columns, rows)
 }
 

@@ -41,13 +41,13 @@ export function authorizingObserver(registry: Registry, log: Logger): Authorizat
   })
   const wrongCryptograms = new Counter({
     name: 'pinfold_wrong_cryptograms_total',
-    help: 'Authorizations with a wrong cryptogram, by how the card was presented.',
+    help: 'Authorizations with a wrong cryptogram or card value, by how the card was presented.',
     labelNames: ['entry_mode'],
     registers,
   })
   const cryptogramGuessing = new Counter({
     name: 'pinfold_cryptogram_guessing_total',
-    help: 'Cards with more than 10 wrong cryptograms from one network within a day.',
+    help: 'Cards with more than 10 wrong cryptograms or card values from one network in a day.',
     registers,
   })
   const decisions = new Counter({
@@ -81,7 +81,10 @@ export function authorizingObserver(registry: Registry, log: Logger): Authorizat
       wrongCryptograms.inc({ entry_mode: entryMode })
       if (!isGuessing) return
       cryptogramGuessing.inc()
-      log.warn({ networkId, publicToken }, 'a network guesses at the cryptogram of a card')
+      log.warn(
+        { networkId, publicToken },
+        'a network guesses at the cryptogram or a value of a card',
+      )
     },
     decided(decidedBy, error) {
       decisions.inc({ decided_by: decidedBy, error: error ?? 'none' })

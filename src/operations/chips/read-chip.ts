@@ -178,7 +178,7 @@ async function verify(
       remainingOfflineTries: report.remainingOfflineTries,
     },
     reported,
-    answer: answerOnce(context, read, reported, verdict.approval),
+    answer: composeAnswersOnce(context, read, reported, verdict.approval),
   }
 }
 
@@ -334,7 +334,7 @@ function checkOfflinePin(
  * The commands are composed once, because they do not depend on the response code.
  * @param approval tag 91 of an approval.
  */
-function answerOnce(
+function composeAnswersOnce(
   context: ChipReader,
   { chip, cryptogram, keyVersion }: ReadMessage,
   reported: ReportedChip,

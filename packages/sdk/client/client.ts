@@ -21,5 +21,10 @@ export type { StreamedDecision } from './resources/decisions.ts'
 export type { FollowOptions, FollowQuery, ListEvents } from './resources/events.ts'
 export { RevealedPin } from './resources/pins.ts'
 export type { FetchedReceipt, ReceiptOptions } from './resources/receipts.ts'
+export type {
+  AnsweredChipTransaction,
+  StartedChipTransaction,
+  VirtualChip,
+} from './resources/virtual-chips.ts'
 export type { ChangeOptions, Listing, Page } from './transport/calls.ts'
 export type { AnswerHead, CallOptions } from './transport/transport.ts'

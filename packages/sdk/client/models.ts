@@ -62,6 +62,9 @@ export type SimulateReversal = Schemas['SimulateReversal']
 export type SimulateAdvice = Schemas['SimulateAdvice']
 export type SimulateClearing = Schemas['SimulateClearing']
 export type SimulateRefund = Schemas['SimulateRefund']
+export type MakeVirtualChip = Schemas['MakeChip']
+export type ChipTransaction = Schemas['ChipTransaction']
+export type ChipTransactionAnswer = Schemas['ChipAnswer']
 /** What a message did to its payment. */
 export type MessageResult = Schemas['MessageResult']
 /** Where a client decides its authorizations: its draft, and the versions in force. */

@@ -57,6 +57,18 @@ export class PinNotRevealable extends Problem {
   declare readonly code: 'pin_not_revealable'
 }
 
+export class CardWithoutChip extends Problem {
+  declare readonly code: 'card_without_chip'
+}
+
+export class TooManyChipCommands extends Problem {
+  declare readonly code: 'too_many_chip_commands'
+}
+
+export class VirtualChipUnusable extends Problem {
+  declare readonly code: 'virtual_chip_unusable'
+}
+
 export class IdempotencyKeyInUse extends Problem {
   declare readonly code: 'idempotency_key_in_use'
 }
@@ -128,6 +140,9 @@ export const problemClasses = {
   decision_answered: DecisionAnswered,
   decision_over: DecisionOver,
   pin_not_revealable: PinNotRevealable,
+  card_without_chip: CardWithoutChip,
+  too_many_chip_commands: TooManyChipCommands,
+  virtual_chip_unusable: VirtualChipUnusable,
   idempotency_key_in_use: IdempotencyKeyInUse,
   body_too_large: BodyTooLarge,
   unsupported_media_type: UnsupportedMediaType,

@@ -90,7 +90,7 @@ type Successes<Id extends OperationId> =
   operations[Id]['responses'][keyof operations[Id]['responses'] & (200 | 201 | 202 | 204)]
 
 /** The successful answer of an operation; void for a 204. */
-type Result<Id extends OperationId> =
+export type Result<Id extends OperationId> =
   Successes<Id> extends { readonly content: { readonly 'application/json': infer Json } }
     ? Json
     : undefined

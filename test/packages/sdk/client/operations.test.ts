@@ -19,6 +19,7 @@ import {
   Problem,
   problemClasses,
   ValidationFailed,
+  VirtualChipUnusable,
   WeakPin,
 } from '../../../../packages/sdk/client/client.ts'
 import { fetchKeys, requestCardData, sealPin } from '../../../../packages/sdk/device/device.ts'
@@ -130,6 +131,19 @@ test('every operation of the document has its method, which the service understa
   const moved = await pinfold.cards.changeStatus(publicToken, { cardStatusCode: '62' })
   assert.deepEqual(moved, await pinfold.cards.retrieveStatus(publicToken))
   assert.equal(moved.status, 'Restricted')
+
+  const plastic = await pinfold.cards.create({ ...ana, cardType: 'Physical' })
+  const { publicToken: chipCard } = plastic
+  await pinfold.cards.changeStatus(chipCard, { cardStatusCode: '00' })
+  const { chips, virtualChips } = pinfold
+  assert.equal((await virtualChips.make(chipCard)).atc, 0)
+  const block = { command: 'block_application' } as const
+  const { commandNumber } = await chips.command(chipCard, block)
+  const begun = await virtualChips.startTransaction(chipCard, { amount: 100, currency: 'EUR' })
+  assert.equal(begun.decision, 'online')
+  await assert.rejects(virtualChips.answer(publicToken, { approved: false }), VirtualChipUnusable)
+  assert.equal((await virtualChips.retrieve(chipCard)).atc, 1)
+  assert.equal((await chips.retrieve(chipCard)).commands[0]?.commandNumber, commandNumber)
 
   const url = 'http://127.0.0.1:9/never'
   const webhook = await pinfold.webhooks.create({ url, events: ['pin.blocked'] })

@@ -60,6 +60,9 @@ const notRepeatable = [
   `POST ${base}/decisions/:decisionId/answer`,
   `POST ${base}/decisions/:decisionId/replay`,
   `POST ${base}/simulator/advices`,
+  `POST ${base}/simulator/cards/:publicToken/chip`,
+  `POST ${base}/simulator/cards/:publicToken/chip/answers`,
+  `POST ${base}/simulator/cards/:publicToken/chip/transactions`,
   `POST ${base}/simulator/clearings`,
   `POST ${base}/simulator/refunds`,
   `POST ${base}/simulator/reversals`,
@@ -290,6 +293,11 @@ const samples: Readonly<Record<string, () => Promise<Sample>>> = {
     path: '/decision-endpoint',
     body: { url: 'https://decide.example.com/' },
   }),
+  [`POST ${base}/cards/:publicToken/chip/commands`]: async () => {
+    const { publicToken } = await service.createCard({ cardType: 'Physical' })
+    const path = `/cards/${publicToken}/chip/commands`
+    return { path, body: { command: 'block_application' } }
+  },
   [`POST ${base}/decision-endpoint/activate`]: async () => {
     const { url } = await openDecisionEndpoint(answerPing)
     await setEndpoint(service, { url })

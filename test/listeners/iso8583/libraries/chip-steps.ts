@@ -5,13 +5,15 @@ import type { IssuedCard } from '../../../support/network.ts'
 import type { TestService } from '../../../support/service.ts'
 import { chipFieldOf, createWalker, manage, type WalkStep, type WalkValue } from './walk.ts'
 
-/** Purchases with a chip for which a command waits. */
+/** Purchases with a chip for which commands wait, one in template 71 and one in 72. */
 export const chipSteps = async (
   service: TestService,
   profile: Profile,
   card: IssuedCard,
 ): Promise<readonly WalkStep[]> => {
   await service.call('POST', `/card-pin/${card.publicToken}/pin/unblock`)
+  const block = { command: 'block_application' }
+  await service.call('POST', `/cards/${card.publicToken}/chip/commands`, { body: block })
   const walker = createWalker(service, profile, card)
   const chip = await playChip(service, card)
   const pay = async (
@@ -22,7 +24,7 @@ export const chipSteps = async (
     return { ...fields, 55: chipFieldOf(profile, readTags(data)) }
   }
   const wrong = { '9F26': '0102030405060708' }
-  const answered = { tags: ['72', '91'] }
+  const answered = { tags: ['71', '72', '91'] }
   const first = await pay({ atc: 1 })
   const { 55: used = '' } = first
   return [

@@ -6,13 +6,17 @@ import { test } from 'node:test'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { serveProgram } from '../cli/served-program.ts'
+import { freePort } from '../support/switch.ts'
 
 const project = fileURLToPath(new URL('../../', import.meta.url))
 const run = promisify(execFile)
 
 test('by the guide, a blocked chip or application works again, and takes another PIN', async () => {
-  const program = await serveProgram({ env: { RATE_LIMIT: 'off', SANDBOX_SEED: 'guides' } })
-  const env = { PATH: process.env.PATH, DATA_DIR: program.dataDir }
+  const LINK_PORT = String(await freePort())
+  const program = await serveProgram({
+    env: { LINK_PORT, RATE_LIMIT: 'off', SANDBOX_SEED: 'guides' },
+  })
+  const env = { PATH: process.env.PATH, DATA_DIR: program.dataDir, LINK_PORT }
   const sh = async (command: string): Promise<string> => {
     const words = command.replaceAll('npx pinfold', `"${process.execPath}" bin/pinfold.mjs`)
     const { stdout } = await run('bash', ['-c', words], { cwd: project, env })

@@ -244,13 +244,18 @@ begin
       update chip
       set highest_atc = greatest(chip.highest_atc, presented.atc),
         seen_atcs = add_seen_atc(chip.highest_atc, chip.seen_atcs, presented.atc),
-        key_version = presented.key_version,
+        key_version = case
+          when presented.atc < chip.highest_atc then chip.key_version
+          else presented.key_version
+        end,
         remaining_offline_tries = case
-          when presented.has_tries then presented.remaining_tries
+          when presented.has_tries and presented.atc >= chip.highest_atc
+          then presented.remaining_tries
           else chip.remaining_offline_tries
         end,
         offline_tries_at = case
-          when not presented.has_tries then chip.offline_tries_at
+          when not presented.has_tries or presented.atc < chip.highest_atc
+          then chip.offline_tries_at
           when presented.remaining_tries is not null then presented.now
         end
       from (

@@ -33,7 +33,6 @@ export const protectedTables = [
   'wrong_expiry',
   'chip',
   'stripe_counter',
-  'chip_command',
 ] as const
 
 /** The role of a session, and its privileges. */

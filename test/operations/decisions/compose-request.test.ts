@@ -103,5 +103,6 @@ test('the reference shows each member of a request', async () => {
     ],
   })
   const composed = JSON.parse(composePinfoldRequest(whole))
-  assert.deepEqual(listMembers(JSON.parse(shown)), listMembers(composed))
+  const listNames = (value: unknown) => [...new Set(listMembers(value))]
+  assert.deepEqual(listNames(JSON.parse(shown)), listNames(composed))
 })

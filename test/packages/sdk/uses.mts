@@ -4,9 +4,9 @@ import {
   type CardStatusCode,
   createPinfold,
   type EventRecord,
+  type PinStatus,
   Problem,
   type ProblemCode,
-  type TryStatus,
   WeakPin,
 } from '@pinfold/sdk'
 import { createAdministration, type OperationResult } from '@pinfold/sdk/admin'
@@ -51,7 +51,7 @@ for await (const card of pinfold.cards.list({ cardStatusCode: '00' })) {
 pinfold.cards.list({ cardStatusCode: '99' })
 
 const status = await pinfold.pins.unblock(created.publicToken)
-holds<Same<typeof status, TryStatus>>()
+holds<Same<typeof status, PinStatus>>()
 holds<Same<typeof status.status, 'Blocked' | 'Unblocked'>>()
 const moved = await pinfold.cards.changeStatus(created.publicToken, { cardStatusCode: '62' })
 holds<Same<typeof moved.cardStatusCode, CardStatusCode>>()

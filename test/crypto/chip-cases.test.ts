@@ -142,7 +142,7 @@ function drawCases(): Cases {
   const seed = randomBytes(8).toString('hex')
   console.log(`Seed of the other cases: ${seed}`)
   const options = { env, encoding: 'utf8', maxBuffer: 1_000_000_000 } as const
-  const printed = execFileSync('python3', ['-W', 'ignore', program, '2000', seed], options)
+  const printed = execFileSync('python3', ['-W', 'ignore', program, '10000', seed], options)
   drawn = JSON.parse(printed) as Cases
   return drawn
 }

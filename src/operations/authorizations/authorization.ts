@@ -236,16 +236,3 @@ interface NamedPinBlock {
   /** Hexadecimal; of any length, because a wrong length is answered, not refused. */
   readonly data: string
 }
-
-/** Returns the HSM's answer, or null during an outage, which must never count as a wrong PIN. */
-export async function callHsm<Answer>(
-  { observe }: AuthorizationContext,
-  ask: () => Promise<Answer>,
-): Promise<Answer | null> {
-  try {
-    return await ask()
-  } catch (error) {
-    observe.hsmFaulted(error)
-    return null
-  }
-}

@@ -3,6 +3,7 @@ import { type DeclineCode, type TryOutcome, tryObjections } from '../../domain/r
 import type { TryKind } from '../../domain/tries.ts'
 import type { StoredPin } from '../../hsm/contract/card.ts'
 import type { OpenedPinBlock } from '../../hsm/contract/hsm.ts'
+import { callHsm } from '../../hsm/contract/outage.ts'
 import type {
   AuthorizationOrigin,
   AuthorizedCard,
@@ -31,12 +32,7 @@ import {
   uncheckedOutcomes,
   type Verdict,
 } from './answer.ts'
-import {
-  type Authorization,
-  type AuthorizationContext,
-  type AuthorizationRequest,
-  callHsm,
-} from './authorization.ts'
+import type { Authorization, AuthorizationContext, AuthorizationRequest } from './authorization.ts'
 import { answerChip } from './chip.ts'
 import { meetLimits } from './controls.ts'
 import type { TracedRequest } from './trace.ts'

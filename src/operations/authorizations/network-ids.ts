@@ -1,7 +1,8 @@
 import { listPossiblePans, type Pan } from '../../domain/pan.ts'
 import { Problem, validationFailed } from '../../domain/problem.ts'
+import { callHsm } from '../../hsm/contract/outage.ts'
 import { findTokenByPan } from '../../storage/authorizations/begin.ts'
-import { type AuthorizationContext, callHsm } from './authorization.ts'
+import type { AuthorizationContext } from './authorization.ts'
 
 /** An id of a network, and its place in the body of its message. */
 interface NetworkId {

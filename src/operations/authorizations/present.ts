@@ -1,7 +1,8 @@
 import type { OpenedPinBlock } from '../../hsm/contract/hsm.ts'
+import { callHsm } from '../../hsm/contract/outage.ts'
 import { findCardReference, type NamedCard } from '../../storage/authorizations/begin.ts'
 import { findZoneKey, type ZoneKeyRow } from '../../storage/keys/zone-keys.ts'
-import { type AuthorizationContext, type AuthorizationRequest, callHsm } from './authorization.ts'
+import type { AuthorizationContext, AuthorizationRequest } from './authorization.ts'
 
 /**
  * An opened PIN block, or its objection: `86` or `96`, which is the answer if no earlier check

@@ -10,6 +10,7 @@ import {
   readDynamicValue,
   stripeProfiles,
 } from '../../domain/stripe-profile.ts'
+import { callHsm } from '../../hsm/contract/outage.ts'
 import type { StripeHsm } from '../../hsm/contract/stripe.ts'
 import type { NamedCard } from '../../storage/authorizations/begin.ts'
 import { type FoundStripe, findStripe } from '../../storage/chips/find-stripe.ts'
@@ -67,7 +68,7 @@ export async function checkStripe(
   return { checks: cavv ? [...checks, cavv] : checks, use: cavv?.responseCode ? null : use }
 }
 
-/** Adds what a stripe came to, before what is said of the PIN in the chip. */
+/** Adds the checks of a stripe, before that of the PIN in the chip. */
 export function addStripeChecks(
   chip: PresentedChip | null,
   { checks: found, use }: PresentedStripe,
@@ -122,11 +123,11 @@ async function checkTrack(
   if (value === null) {
     return { check: await composeMissingCheck(context, request, found, track2), use: null }
   }
-  // Guesses at the stripe do not stop the chip: nobody can guess a cryptogram.
+  // Guesses at the stripe do not stop the chip, whose cryptogram is too long for a guess.
   if (found.isCardValueGuessed && !request.chip)
     return { check: declineValue('guessing'), use: null }
   const { expiry, pan, serviceCode } = track2.reveal()
-  const isRight = await askHsm(context, () =>
+  const isRight = await callHsm(context, () =>
     context.hsm.verifyCvv(found, found.cvk, {
       pan,
       expiry,
@@ -152,7 +153,7 @@ function isStripeOf({ expiry: own }: FoundStripe, track2: Track2): boolean {
   return expiry === own && !unusedServiceCodes.includes(serviceCode)
 }
 
-/** Verifies the value of a contactless stripe, which is right once. */
+/** Verifies the value of a contactless stripe, which is accepted once. */
 async function checkDynamic(
   context: StripeReader,
   found: FoundStripe,
@@ -166,7 +167,7 @@ async function checkDynamic(
     return { check: declineValue(finding), use: null }
   }
   if (found.isCardValueGuessed) return { check: declineValue('guessing'), use: null }
-  const isRight = await askHsm(context, () => verifyDynamic(context, found, track2, read, atc))
+  const isRight = await callHsm(context, () => verifyDynamic(context, found, track2, read, atc))
   const check = await composeTrackCheck(context, found, track2, isRight)
   if (!isRight) return { check, use: null }
   return {
@@ -214,7 +215,7 @@ async function objectToPan(
   found: FoundStripe,
   track2: Track2,
 ): Promise<ChipCheck | null> {
-  const isOwn = await askHsm(context, () => context.hsm.verifyPan(found, track2.reveal().pan))
+  const isOwn = await callHsm(context, () => context.hsm.verifyPan(found, track2.reveal().pan))
   if (isOwn === null) return composeValueCheck('card_value', null, found)
   return isOwn ? null : declineValue('data_disagreement')
 }
@@ -265,7 +266,7 @@ async function checkCavv(
   if (content === null) return composeValueCheck('cavv', false, found)
   if (found.isCavvGuessed) return declineValue('guessing', 'cavv')
   const { authenticationResult, keyVersion, unpredictableNumber, value } = content
-  const isRight = await askHsm(context, () =>
+  const isRight = await callHsm(context, () =>
     context.hsm.verifyCavv(found, `cavv/${keyVersion}`, {
       authenticationResult,
       unpredictableNumber,
@@ -288,17 +289,4 @@ function composeValueCheck(
   return chip.wrongCardValue === 'decline'
     ? { check, result: 'failed', responseCode: '88' }
     : { check, result: 'failed', findings: [findingsByCheck[check]] }
-}
-
-/** Returns the HSM's answer, or null during an outage, which must never count as a wrong value. */
-async function askHsm(
-  { observe }: StripeReader,
-  ask: () => Promise<boolean>,
-): Promise<boolean | null> {
-  try {
-    return await ask()
-  } catch (error) {
-    observe.hsmFaulted(error)
-    return null
-  }
 }

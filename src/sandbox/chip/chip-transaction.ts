@@ -100,8 +100,8 @@ export function composeTransactionTags(
   ])
 }
 
-/** Composes the bytes of the cryptogram. */
-export function composeCryptogramOf(profile: ChipProfileName, tags: ChipTags): Buffer {
+/** Composes the bytes that a virtual chip makes its cryptogram over. */
+export function composeVirtualCryptogramData(profile: ChipProfileName, tags: ChipTags): Buffer {
   const bytes = composeCryptogramData(chipProfiles[profile], tags)
   if (bytes === null) throw new Error('A virtual chip left out a tag.')
   return bytes

@@ -262,7 +262,7 @@ async function makeCryptogram(
     offlinePin: compared.result,
     unpredictableNumber,
   })
-  const cryptogramData = transactions.composeCryptogramOf(profile, tags)
+  const cryptogramData = transactions.composeVirtualCryptogramData(profile, tags)
   const { keys, reference } = toReference(present)
   const atc = tags.get('9F36') ?? Buffer.alloc(2)
   const made = { data: cryptogramData, atc, unpredictableNumber }

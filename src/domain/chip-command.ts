@@ -106,7 +106,7 @@ const rankBlock = ({ command }: WaitingChipCommand): number =>
   blockCommands.includes(command) ? 0 : 1
 const rankPin = ({ command }: WaitingChipCommand): number => (pinCommands.includes(command) ? 0 : 1)
 
-/** Whether a command is for the chip of a report. A replaced chip gets no PIN any more. */
+/** Whether a command is for the chip of a report. Only the newest chip gets a PIN. */
 const isForChip = (
   { command, panSequenceNumber }: WaitingChipCommand,
   report: ChipCommandReport,

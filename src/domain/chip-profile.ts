@@ -27,8 +27,8 @@ interface DataRange {
 }
 
 /**
- * What a chip is told of the issuer's decision in tag 91: the response code in ASCII characters, or
- * bytes in hexadecimal digits and the bit of them that approves.
+ * The issuer's decision in tag 91: the response code in ASCII characters, or bytes in hexadecimal
+ * digits and the bit of them that approves.
  */
 type ToldDecision =
   | 'response_code'

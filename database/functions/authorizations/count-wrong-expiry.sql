@@ -2,9 +2,9 @@
 -- network gave for a card. It spends no try, so it is watched.
 --
 -- More than p_mistakes within p_window microseconds count as guessing, which is reported once
--- within each window. Of a value of a stripe and of 3-D Secure, the one with this number is the last
--- that is compared (src/operations/chips/check-stripe.ts), so that one is reported. Each instant is later than the previous one, so that the reported instant is
--- unique.
+-- within each window. Of the values of stripes and of 3-D Secure, the one with this number is the
+-- last that is compared (src/operations/chips/check-stripe.ts), so that one is reported. Each
+-- instant is later than the previous one, so that the reported instant is unique.
 --
 -- Returns whether to report guessing now.
 create or replace function count_wrong_expiry(

@@ -8,7 +8,7 @@
 --   answering: the first answer after that, or after a start of the process.
 --   still-degraded, still-answering: nothing changed since.
 -- A process that was lost confirms nothing. So an answer in a process that saw no change counts if
--- nobody has seen the endpoint degraded for a minute.
+-- no process has confirmed for a minute that the endpoint is degraded.
 --
 -- Returns whether the state changed. Lock order: endpoint, card.
 create or replace function record_endpoint_state(

@@ -37,7 +37,7 @@ const idleMs = 3_600_000
 /** A client has a few. */
 const lanesMax = 20_000
 
-/** A version that was replaced, or whose client has no traffic, is not asked for any more. */
+/** A version that was replaced, or whose client has no traffic, gets no more requests. */
 const inUseMs = 60_000
 
 /** @param now a clock that never goes back, in milliseconds. */

@@ -176,7 +176,7 @@ const textCost = 8
 /**
  * Computes the most steps that an expression can need. A list of a request has `elementsMax`
  * elements; a text counts by its length.
- * @throws `RuleFault` for what is not allowed. `map`, `cel.bind`, `+` on lists, and a function that
+ * @throws `RuleFault` for a refused operation. `map`, `cel.bind`, `+` on lists, and a function that
  *   binds a name to elements of a written list could double a value again and again. `matches`
  *   needs a regular expression, and times need a clock to be of use.
  */
@@ -269,7 +269,7 @@ function isList(node: ASTNode): boolean {
 const countElements = (node: ASTNode): number =>
   node.op === 'list' ? node.args.length : isListOfRequest(node) ? elementsMax : literalMax
 
-/** @param sign what is not allowed, if an operand is before it in the expression. */
+/** @param sign the refused operator, if an operand is before it in the expression. */
 function refused(what: string, node: ASTNode, sign?: string): RuleFault {
   const { input, start } = node
   const at = sign === undefined ? start : input.indexOf(sign, findFirstOperand(node).end)

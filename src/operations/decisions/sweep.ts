@@ -15,8 +15,8 @@ import { composeWaitingRequest } from './waiting-request.ts'
 const lostAfterMs = 2_000
 
 /**
- * How long after its deadline nothing is approved instead of the client any more: the network has
- * long ended the authorization.
+ * How long after its deadline a decision can be approved in place of the client. The network ends
+ * the authorization before.
  */
 const approvableMs = 30_000
 

@@ -241,7 +241,7 @@ test('without results of the terminal, a command ends only by a count that is ce
     [single, { ...report, processed: 2 }, [], []],
     [several, report, [], []],
     [several, { ...report, processed: 3 }, [5, 6], []],
-    // One of three has failed, and nobody knows which.
+    // One of three has failed, and the report does not name it.
     [several, { ...report, processed: 2, hasFailed: true }, [], []],
     // The answer was lost, or the chip does not say that it was not.
     [single, { ...report, isLastOnlineIncomplete: true }, [], []],

@@ -22,6 +22,16 @@ create table product (
   controls_version integer not null default 0,
   -- How the chips of its cards work (src/domain/product-chip.ts); null if they have none.
   chip jsonb check (jsonb_typeof(chip) = 'object' and chip ? 'profile'),
+  -- The renewal of its cards, unless a card has a type of its own. An automatic renewal is ordered
+  -- renewal_lead_days before the expiry; a renewal by its client, at most
+  -- renewal_earliest_days before it. An expired card can be renewed or replaced for
+  -- renewal_grace_months.
+  renewal_type text not null default 'Manual' check (renewal_type in ('Manual', 'Automatic')),
+  renewal_earliest_days integer not null default 90
+    check (renewal_earliest_days between 0 and 366),
+  renewal_lead_days integer not null default 45
+    check (renewal_lead_days between 0 and renewal_earliest_days),
+  renewal_grace_months integer not null default 3 check (renewal_grace_months between 0 and 12),
   check (pin_revealable or pin_length = 4)
 );
 

@@ -11,7 +11,22 @@ create table card (
   encrypted_pan bytea not null,
   personal_data bytea not null,
   start_date date not null,
+  -- Of the current plastic.
   expiry_date date not null check (expiry_date >= start_date),
+  -- Of the plastic that is ordered, until it becomes current or is cancelled.
+  waiting_expiry_date date,
+  -- The last day before the status 54.
+  valid_until date not null
+    generated always as (greatest(expiry_date, waiting_expiry_date)) stored,
+  -- The current plastic, which is the PAN sequence number of its chip.
+  plastic_number integer not null default 0 check (plastic_number between 0 and 99),
+  -- Whether the card was virtual and its plastic has not been activated yet.
+  is_plastic_inactive boolean not null default false,
+  -- The first card of the line of cards that replaced each other, and the place in that line.
+  line_token text not null,
+  generation integer not null default 0 check (generation >= 0),
+  -- When a successor took its place, or it was reported as compromised: it stays restricted.
+  retired_at timestamptz,
   status_code text not null
     check (status_code in ('02', '00', '62', '41', '43', '46', '54', '83')),
   -- Exactly one form of the PIN is stored: a format 4 block, or a PVV, from which no PIN can be
@@ -21,13 +36,23 @@ create table card (
   -- The exact versions of the keys: a rotation does not change issued cards.
   pin_key text not null,
   cvk text not null,
+  -- Counts the changes of the PIN.
+  pin_version integer not null default 1 check (pin_version > 0),
+  -- The version of the PIN of the replaced card that this card has; null if it has a PIN of its
+  -- own.
+  carried_pin_version integer check (carried_pin_version > 0),
+  -- Null: as the product says.
+  renewal_type text check (renewal_type in ('Manual', 'Automatic')),
   -- Numbers the card's events.
   last_sequence integer not null default 0 check (last_sequence >= 0),
   created_at timestamptz not null default now(),
   -- The version of its spending controls (card_controls); 0 without any. The document is not here,
   -- because rows that are wider make other plans.
   controls_version integer not null default 0 check (controls_version >= 0),
-  check ((pin_block is null) <> (pvv is null))
+  check ((pin_block is null) <> (pvv is null)),
+  check (waiting_expiry_date >= expiry_date),
+  check (retired_at is null or status_code not in ('02', '00')),
+  check ((generation = 0) = (line_token = public_token))
 )
 -- Leaves room on each page for the next version of a row. Otherwise the first change of a card,
 -- which numbers an event and changes no indexed column, would move the row to another page and
@@ -47,9 +72,9 @@ create index card_by_reference
 -- Cards whose last day may have passed before a sweep has expired them, by expiry: there are as
 -- many expiries as months, however many cards exist.
 create index card_by_client_expiry
-  on card (client_id, expiry_date, status_code, created_at, public_token)
+  on card (client_id, valid_until, status_code, created_at, public_token)
   where status_code in ('02', '00', '62');
-create index card_by_expiry on card (expiry_date) where status_code in ('02', '00', '62');
+create index card_by_expiry on card (valid_until) where status_code in ('02', '00', '62');
 
 -- A change of a product locks it and checks whether the product has cards.
 create index card_by_product on card (product_id);

@@ -79,9 +79,9 @@ const fills = (to: Due): string[] => [
      '{"profile": "visa-cvn18", "keyVersions": {"01": 1}, "missingData": "decline", "fallback": "decline",
        "disagreement": "record", "wrongCardValue": "decline", "atcWindow": 16, "atcJump": 100}')`,
   `insert into card (public_token, client_id, product_id, card_type, masked_pan, encrypted_pan,
-     personal_data, start_date, expiry_date, status_code, pin_block, pin_key, cvk, last_sequence)
+     personal_data, start_date, expiry_date, line_token, status_code, pin_block, pin_key, cvk, last_sequence)
    select ${token}, '${clientId}', ${productId}, 'Physical', '400000******1234', '\\x00', '\\x00', '2020-01-01',
-     ${switches.card[to]}, '00', '\\x00', 'pin-storage/1', 'cvk/1', 1 from ${numbers}`,
+     ${switches.card[to]}, ${token}, '00', '\\x00', 'pin-storage/1', 'cvk/1', 1 from ${numbers}`,
   `insert into try_counter (public_token, kind, try_limit)
    select ${token}, kind, 3 from ${numbers} cross join (values ('pin'), ('cvv')) as kinds (kind)`,
   `insert into client_product (client_id, product_id, product_version)

@@ -99,16 +99,26 @@ begin
     created as (
       insert into card (
         public_token, client_id, product_id, card_type, customer_reference, design_id, masked_pan,
-        encrypted_pan, personal_data, start_date, expiry_date, status_code, pin_block, pvv, pin_key,
-        cvk, last_sequence
+        encrypted_pan, personal_data, start_date, expiry_date, line_token, status_code, pin_block,
+        pvv, pin_key, cvk, last_sequence
       )
       select public_token, client_id, product_id, card_type, customer_reference, design_id,
-        masked_pan, encrypted_pan, personal_data, start_date, expiry_date, status_code, pin_block,
-        pvv, pin_key, cvk, 1
+        masked_pan, encrypted_pan, personal_data, start_date, expiry_date, public_token,
+        status_code, pin_block, pvv, pin_key, cvk, 1
       from claimed
       where is_claimed
       on conflict (public_token) do nothing
       returning public_token
+    ),
+    plastics as (
+      insert into plastic (
+        public_token, plastic_number, card_type, reason, state, start_date, expiry_date,
+        delivery_status
+      )
+      select claimed.public_token, 0, claimed.card_type, 'Issue', 'Current', claimed.start_date,
+        claimed.expiry_date, case claimed.card_type when 'Physical' then 'Ordered' end
+      from created
+      join claimed using (public_token)
     ),
     counted as (
       insert into try_counter (public_token, kind, try_limit)

@@ -74,19 +74,26 @@ begin
   end loop;
   insert into card (
     public_token, client_id, product_id, card_type, customer_reference, design_id, masked_pan,
-    encrypted_pan, personal_data, start_date, expiry_date, status_code, pin_block, pvv, pin_key,
-    cvk, last_sequence
+    encrypted_pan, personal_data, start_date, expiry_date, line_token, status_code,
+    pin_block, pvv, pin_key, cvk, last_sequence
   )
   values (
     p_public_token, p_client_id, p_product_id, p_card_type, p_customer_reference, p_design_id,
-    p_masked_pan, p_encrypted_pan, p_personal_data, p_start_date, p_expiry_date, p_status_code,
-    p_pin_block, p_pvv, p_pin_key, p_cvk, 1
+    p_masked_pan, p_encrypted_pan, p_personal_data, p_start_date, p_expiry_date,
+    p_public_token, p_status_code, p_pin_block, p_pvv, p_pin_key, p_cvk, 1
   )
   on conflict (public_token) do nothing
   returning public_token into v_new_token;
   if v_new_token is null then
     perform undo_act('The token is taken.');
   end if;
+  insert into plastic (
+    public_token, plastic_number, card_type, reason, state, start_date, expiry_date, delivery_status
+  )
+  values (
+    p_public_token, 0, p_card_type, 'Issue', 'Current', p_start_date, p_expiry_date,
+    case p_card_type when 'Physical' then 'Ordered' end
+  );
   insert into try_counter (public_token, kind, try_limit)
   values (p_public_token, 'pin', p_pin_try_limit), (p_public_token, 'cvv', p_cvv_try_limit);
   perform record_event(

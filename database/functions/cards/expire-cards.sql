@@ -13,8 +13,8 @@ begin
   with due as materialized (
     select public_token, status_code
     from card
-    where status_code in ('00', '02', '62') and expiry_date < (select p_today)
-    order by expiry_date
+    where status_code in ('00', '02', '62') and valid_until < (select p_today)
+    order by valid_until
     limit p_limit
   ), expired as (
     update card
@@ -22,7 +22,7 @@ begin
     from due
     where card.public_token = any(array[due.public_token])
       and card.status_code between due.status_code and due.status_code
-      and p_today - card.expiry_date > 0
+      and p_today - card.valid_until > 0
     returning card.public_token, last_sequence, client_id, due.status_code
   ), recorded as (
     insert into event (public_token, sequence, client_id, type, details)

@@ -7,7 +7,7 @@ language sql
 immutable
 as $function$
 select coalesce(
-  p_card.status_code in ('02', '00', '62') and p_card.expiry_date >= p_today,
+  p_card.status_code in ('02', '00', '62') and p_card.valid_until >= p_today,
   false
 )
 $function$;

@@ -151,13 +151,13 @@ export async function findOwnCard(
 /** Returns the present status of the card, even if its expiry has not been written yet. */
 export const statusNow = (
   { now }: Pick<CardContext, 'now'>,
-  { expiryDate, statusCode }: Pick<storedCards.CardRow, 'statusCode' | 'expiryDate'>,
-): cardStatuses.CardStatusCode => cardStatuses.statusAt(statusCode, toExpiry(expiryDate), now())
+  { statusCode, validUntil }: Pick<storedCards.CardRow, 'statusCode' | 'validUntil'>,
+): cardStatuses.CardStatusCode => cardStatuses.statusAt(statusCode, toExpiry(validUntil), now())
 
 /** @throws `Problem` `card_closed` for a card in a final status. */
 export function refuseClosed(
   context: CardContext,
-  card: Pick<storedCards.CardRow, 'statusCode' | 'expiryDate'>,
+  card: Pick<storedCards.CardRow, 'statusCode' | 'validUntil'>,
 ): void {
   if (cardStatuses.isFinal(statusNow(context, card))) throw new Problem('card_closed')
 }

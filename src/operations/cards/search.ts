@@ -38,7 +38,7 @@ export type CardSearch =
   | { readonly networkTransactionId: string; readonly after: PaymentPosition | null }
 
 /** A card of any client, without sealed data and names. */
-interface FoundCard extends CardStatus, Omit<stored.FoundCardRow, 'statusCode'> {
+interface FoundCard extends CardStatus, Omit<stored.FoundCardRow, 'statusCode' | 'validUntil'> {
   /** The authorization by which it was found. */
   readonly authorization?: RecordedTransaction & {
     readonly authorizationId: string
@@ -204,10 +204,10 @@ async function withCards(
 
 const foundCard = <Card extends stored.FoundCardRow>(
   context: CardContext,
-  { statusCode, ...card }: Card,
-): Omit<Card, 'statusCode'> & CardStatus => ({
+  { statusCode, validUntil, ...card }: Card,
+): Omit<Card, 'statusCode' | 'validUntil'> & CardStatus => ({
   ...card,
-  ...describeCardStatus(statusNow(context, { statusCode, expiryDate: card.expiryDate })),
+  ...describeCardStatus(statusNow(context, { statusCode, validUntil })),
 })
 
 /** A limit on a card and its present uses. */

@@ -15,8 +15,10 @@ export interface CardRow {
   readonly personalData: Uint8Array
   /** `YYYY-MM-DD`. */
   readonly startDate: string
-  /** `YYYY-MM-DD`, the last day of its month. */
+  /** `YYYY-MM-DD`, the last day of its month, of the current plastic. */
   readonly expiryDate: string
+  /** `YYYY-MM-DD`, the last day before the status 54. */
+  readonly validUntil: string
   /** The stored status: an expired card may not have been swept yet. */
   readonly statusCode: CardStatusCode
   readonly createdAt: Date

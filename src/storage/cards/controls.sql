@@ -1,7 +1,7 @@
 -- Spending controls of cards. The rule of a change is in database/functions/controls.
 
 -- name: find_card_controls
-select card.status_code as "statusCode", card.expiry_date as "expiryDate",
+select card.status_code as "statusCode", card.valid_until as "validUntil",
   own.controls::text as "controls", card.controls_version as "version"
 from card
 left join card_controls as own

@@ -17,7 +17,8 @@ interface OwnCard {
 /** The controls of a card, and whether they can be changed. */
 interface ControlledCard {
   readonly statusCode: CardStatusCode
-  readonly expiryDate: string
+  /** `YYYY-MM-DD`, the last day before the status 54. */
+  readonly validUntil: string
   readonly controls: Controls
   /** 0 before the first change. */
   readonly version: number

@@ -32,18 +32,18 @@ select public_token as "publicToken",
   to_char(created_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') as "position"
 from (
   select scanned.public_token, scanned.created_at
-  from unnest(:expiries::date[]) as asked (expiry_date)
+  from unnest(:expiries::date[]) as asked (valid_until)
   cross join unnest(array[:statusCode::text]) as allowed (status_code)
   cross join lateral (
     select public_token, created_at
     from card
-    where (client_id, expiry_date, status_code, created_at, public_token)
-        < (:clientId, asked.expiry_date, allowed.status_code,
+    where (client_id, valid_until, status_code, created_at, public_token)
+        < (:clientId, asked.valid_until, allowed.status_code,
           :createdAt::timestamptz, :publicToken::text)
-      and (client_id, expiry_date, status_code)
-        >= (:clientId, asked.expiry_date, allowed.status_code)
+      and (client_id, valid_until, status_code)
+        >= (:clientId, asked.valid_until, allowed.status_code)
       and status_code in ('00', '02', '62')
-    order by client_id desc, expiry_date desc, status_code desc, created_at desc,
+    order by client_id desc, valid_until desc, status_code desc, created_at desc,
       public_token desc
     limit 101
   ) as scanned
@@ -61,7 +61,7 @@ from card
 where (status_code, client_id, created_at, public_token)
     < (:statusCode, :clientId, :createdAt::timestamptz, :publicToken::text)
   and (status_code, client_id) >= (:statusCode, :clientId)
-  and expiry_date >= :today::date
+  and valid_until >= :today::date
 order by status_code desc, client_id desc, created_at desc, public_token desc
 limit 101;
 
@@ -72,18 +72,18 @@ select public_token as "publicToken",
 from (
   (
     select scanned.public_token, scanned.created_at
-    from unnest(:expiries::date[]) as asked (expiry_date)
+    from unnest(:expiries::date[]) as asked (valid_until)
     cross join unnest(array['00', '02', '62']) as allowed (status_code)
     cross join lateral (
       select public_token, created_at
       from card
-      where (client_id, expiry_date, status_code, created_at, public_token)
-          < (:clientId, asked.expiry_date, allowed.status_code,
+      where (client_id, valid_until, status_code, created_at, public_token)
+          < (:clientId, asked.valid_until, allowed.status_code,
             :createdAt::timestamptz, :publicToken::text)
-        and (client_id, expiry_date, status_code)
-          >= (:clientId, asked.expiry_date, allowed.status_code)
+        and (client_id, valid_until, status_code)
+          >= (:clientId, asked.valid_until, allowed.status_code)
         and status_code in ('00', '02', '62')
-      order by client_id desc, expiry_date desc, status_code desc, created_at desc,
+      order by client_id desc, valid_until desc, status_code desc, created_at desc,
         public_token desc
       limit 101
     ) as scanned
@@ -112,7 +112,7 @@ from (
     where (status_code, client_id, created_at, public_token)
         < ('00', :clientId, :createdAt::timestamptz, :publicToken::text)
       and (status_code, client_id) >= ('00', :clientId)
-      and expiry_date < :today::date
+      and valid_until < :today::date
     order by status_code desc, client_id desc, created_at desc, public_token desc
     limit 101
   ) union all (
@@ -121,7 +121,7 @@ from (
     where (status_code, client_id, created_at, public_token)
         < ('02', :clientId, :createdAt::timestamptz, :publicToken::text)
       and (status_code, client_id) >= ('02', :clientId)
-      and expiry_date < :today::date
+      and valid_until < :today::date
     order by status_code desc, client_id desc, created_at desc, public_token desc
     limit 101
   ) union all (
@@ -130,7 +130,7 @@ from (
     where (status_code, client_id, created_at, public_token)
         < ('62', :clientId, :createdAt::timestamptz, :publicToken::text)
       and (status_code, client_id) >= ('62', :clientId)
-      and expiry_date < :today::date
+      and valid_until < :today::date
     order by status_code desc, client_id desc, created_at desc, public_token desc
     limit 101
   ) union all (
@@ -257,7 +257,7 @@ where (customer_reference, client_id, status_code, created_at, public_token)
     < (:customerReference, :clientId, :statusCode, :createdAt::timestamptz, :publicToken::text)
   and (customer_reference, client_id, status_code) >= (:customerReference, :clientId, :statusCode)
   and customer_reference is not null
-  and expiry_date >= :today::date
+  and valid_until >= :today::date
 order by customer_reference desc, client_id desc, status_code desc, created_at desc,
   public_token desc
 limit 101;
@@ -283,7 +283,7 @@ from (
         < (:customerReference, :clientId, '00', :createdAt::timestamptz, :publicToken::text)
       and (customer_reference, client_id, status_code) >= (:customerReference, :clientId, '00')
       and customer_reference is not null
-      and expiry_date < :today::date
+      and valid_until < :today::date
     order by customer_reference desc, client_id desc, status_code desc, created_at desc,
       public_token desc
     limit 101
@@ -294,7 +294,7 @@ from (
         < (:customerReference, :clientId, '02', :createdAt::timestamptz, :publicToken::text)
       and (customer_reference, client_id, status_code) >= (:customerReference, :clientId, '02')
       and customer_reference is not null
-      and expiry_date < :today::date
+      and valid_until < :today::date
     order by customer_reference desc, client_id desc, status_code desc, created_at desc,
       public_token desc
     limit 101
@@ -305,7 +305,7 @@ from (
         < (:customerReference, :clientId, '62', :createdAt::timestamptz, :publicToken::text)
       and (customer_reference, client_id, status_code) >= (:customerReference, :clientId, '62')
       and customer_reference is not null
-      and expiry_date < :today::date
+      and valid_until < :today::date
     order by customer_reference desc, client_id desc, status_code desc, created_at desc,
       public_token desc
     limit 101
@@ -320,7 +320,8 @@ select card.public_token as "publicToken", card.product_id as "productId",
   card.card_type as "cardType", card.customer_reference as "customerReference",
   card.design_id as "designId", card.masked_pan as "maskedPan",
   card.personal_data as "personalData", card.start_date as "startDate",
-  card.expiry_date as "expiryDate", card.status_code as "statusCode",
+  card.expiry_date as "expiryDate", card.valid_until as "validUntil",
+  card.status_code as "statusCode",
   card.created_at as "createdAt",
   pin.try_limit as "pinLimit", pin.spent as "pinSpent", pin.restored as "pinRestored",
   pin.blocked_by_client as "pinBlockedByClient",
@@ -329,7 +330,7 @@ select card.public_token as "publicToken", card.product_id as "productId",
 from unnest(:publicTokens::text[]) as page (public_token)
 cross join lateral (
   select public_token, product_id, card_type, customer_reference, design_id, masked_pan,
-    personal_data, start_date, expiry_date, status_code, created_at, client_id
+    personal_data, start_date, expiry_date, valid_until, status_code, created_at, client_id
   from card
   where public_token = any(array[page.public_token])
   limit 1
@@ -354,7 +355,8 @@ select card.public_token as "publicToken", card.product_id as "productId",
   card.card_type as "cardType", card.customer_reference as "customerReference",
   card.design_id as "designId", card.masked_pan as "maskedPan",
   card.personal_data as "personalData", card.start_date as "startDate",
-  card.expiry_date as "expiryDate", card.status_code as "statusCode",
+  card.expiry_date as "expiryDate", card.valid_until as "validUntil",
+  card.status_code as "statusCode",
   card.created_at as "createdAt",
   pin.try_limit as "pinLimit", pin.spent as "pinSpent", pin.restored as "pinRestored",
   pin.blocked_by_client as "pinBlockedByClient",
@@ -371,12 +373,12 @@ order by card.created_at desc, card.public_token desc;
 -- Reads the next card in the order of the index, of any client: a card of another client shows
 -- that the client has no such card.
 -- name: find_next_card_expiry
-select expiry_date as "expiryDate"
+select valid_until as "validUntil"
 from (
-  select client_id, expiry_date
+  select client_id, valid_until
   from card
-  where (client_id, expiry_date) > (:clientId, :after::date) and status_code in ('00', '02', '62')
-  order by client_id, expiry_date
+  where (client_id, valid_until) > (:clientId, :after::date) and status_code in ('00', '02', '62')
+  order by client_id, valid_until
   limit 1
 ) as next
 where client_id = :clientId;

@@ -169,7 +169,7 @@ async function listExpired(
   return selectExpired(database, { ...start, expiries: expired })
 }
 
-const selectNextExpiry = declare<{ clientId: string; after: string }, { expiryDate: string }>(
+const selectNextExpiry = declare<{ clientId: string; after: string }, { validUntil: string }>(
   'find_next_card_expiry',
 )
 
@@ -182,7 +182,7 @@ const findNextExpiry = async (
   clientId: string,
   after: string,
 ): Promise<string | null> =>
-  firstRow(await selectNextExpiry(connection, { clientId, after }))?.expiryDate ?? null
+  firstRow(await selectNextExpiry(connection, { clientId, after }))?.validUntil ?? null
 
 const beforeAll = '-infinity'
 

@@ -9,11 +9,12 @@ select card.public_token as "publicToken", card.client_id as "clientId",
   card.product_id as "productId", card.card_type as "cardType",
   card.customer_reference as "customerReference", card.masked_pan as "maskedPan",
   card.start_date as "startDate", card.expiry_date as "expiryDate",
+  card.valid_until as "validUntil",
   card.status_code as "statusCode",
   to_char(card.created_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') as "createdAt"
 from (
   select public_token, client_id, product_id, card_type, customer_reference, masked_pan,
-    start_date, expiry_date, status_code, created_at
+    start_date, expiry_date, valid_until, status_code, created_at
   from card
   where (right(masked_pan, 4), created_at, public_token)
       < (:value::text, :createdAt::timestamptz, :publicToken::text)
@@ -30,11 +31,12 @@ select card.public_token as "publicToken", card.client_id as "clientId",
   card.product_id as "productId", card.card_type as "cardType",
   card.customer_reference as "customerReference", card.masked_pan as "maskedPan",
   card.start_date as "startDate", card.expiry_date as "expiryDate",
+  card.valid_until as "validUntil",
   card.status_code as "statusCode",
   to_char(card.created_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') as "createdAt"
 from (
   select public_token, client_id, product_id, card_type, customer_reference, masked_pan,
-    start_date, expiry_date, status_code, created_at
+    start_date, expiry_date, valid_until, status_code, created_at
   from card
   where (lower(customer_reference), created_at, public_token)
       < (lower(:value::text), :createdAt::timestamptz, :publicToken::text)
@@ -51,6 +53,7 @@ select card.public_token as "publicToken", card.client_id as "clientId",
   card.product_id as "productId", card.card_type as "cardType",
   card.customer_reference as "customerReference", card.masked_pan as "maskedPan",
   card.start_date as "startDate", card.expiry_date as "expiryDate",
+  card.valid_until as "validUntil",
   card.status_code as "statusCode",
   to_char(card.created_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') as "createdAt"
 from card
@@ -83,6 +86,7 @@ select card.public_token as "publicToken", card.client_id as "clientId",
   card.product_id as "productId", card.card_type as "cardType",
   card.customer_reference as "customerReference", card.masked_pan as "maskedPan",
   card.start_date as "startDate", card.expiry_date as "expiryDate",
+  card.valid_until as "validUntil",
   card.status_code as "statusCode",
   to_char(card.created_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') as "createdAt",
   card.design_id as "designId", client.client_name as "clientName",
@@ -132,6 +136,7 @@ cross join lateral (
     card.product_id as "productId", card.card_type as "cardType",
     card.customer_reference as "customerReference", card.masked_pan as "maskedPan",
     card.start_date as "startDate", card.expiry_date as "expiryDate",
+    card.valid_until as "validUntil",
     card.status_code as "statusCode",
     to_char(card.created_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') as "createdAt",
     card.design_id as "designId", client.client_name as "clientName",

@@ -17,6 +17,8 @@ export interface FoundCardRow {
   readonly startDate: string
   /** `YYYY-MM-DD`, the last day of its month. */
   readonly expiryDate: string
+  /** `YYYY-MM-DD`, the last day before the status 54. */
+  readonly validUntil: string
   /** The stored status: an expired card may not have been swept yet. */
   readonly statusCode: CardStatusCode
   /** To the microsecond: the position in a list. */

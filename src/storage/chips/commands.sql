@@ -29,7 +29,7 @@ select request_chip_command(
 ) as "isDone";
 
 -- name: find_chipped_card
-select card.status_code as "statusCode", card.expiry_date as "expiryDate",
+select card.status_code as "statusCode", card.valid_until as "validUntil",
   card.last_sequence as "lastSequence",
   card.card_type = 'Physical' and product.chip is not null as "hasChip"
 from (

@@ -36,8 +36,8 @@ interface OwnCard {
 /** The facts that a command to the chip of a card depends on. */
 export interface ChippedCard {
   readonly statusCode: CardStatusCode
-  /** `YYYY-MM-DD`. */
-  readonly expiryDate: string
+  /** `YYYY-MM-DD`, the last day before the status 54. */
+  readonly validUntil: string
   readonly lastSequence: number
   /** Whether it is a physical card of a product with chips. */
   readonly hasChip: boolean

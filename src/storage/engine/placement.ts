@@ -18,6 +18,8 @@ const spread: readonly SpreadTables[] = [
     column: 'public_token',
     tables: [
       'card',
+      'plastic',
+      'card_line',
       'try_counter',
       'authorization_request',
       'wrong_expiry',

@@ -178,9 +178,9 @@ for (const { name, open, skip } of databaseEngines) {
       await sql(
         service.database,
         `insert into card (public_token, client_id, product_id, card_type, masked_pan, encrypted_pan, personal_data,
-           start_date, expiry_date, status_code, pin_block, pvv, pin_key, cvk)
+           start_date, expiry_date, line_token, status_code, pin_block, pvv, pin_key, cvk)
          select $2, client_id, product_id, card_type, masked_pan, encrypted_pan, personal_data, start_date, expiry_date,
-           status_code, pin_block, pvv, pin_key, cvk from card where public_token = $1`,
+           $2, status_code, pin_block, pvv, pin_key, cvk from card where public_token = $1`,
         [card, copy],
       )
       const first = await check(service)
@@ -189,7 +189,7 @@ for (const { name, open, skip } of databaseEngines) {
         [{ found: 'card ahead of its entries', card: copy, entered: 0, has: 1 }],
       )
       await sql(service.database, 'delete from card where public_token = $1', [copy])
-      for (const table of ['card_limit', 'try_counter', 'card']) {
+      for (const table of ['card_limit', 'try_counter', 'plastic', 'card']) {
         await sql(service.database, `delete from ${table} where public_token = $1`, [card])
       }
       assert.deepEqual(await ofCard(card), [{ found: 'card gone', card, entered: 1 }])

@@ -230,8 +230,13 @@ onEachEngine((engine) => {
     const copies = `generate_series(1, ${lost}) as n where public_token = $1`
     await sql(
       database,
-      `insert into card select (jsonb_populate_record(card, to_jsonb(card) || '{"last_sequence": 0}'
-         || jsonb_build_object('public_token', ${tokens}))).* from card, ${copies}`,
+      `insert into card (public_token, client_id, product_id, card_type, masked_pan, encrypted_pan,
+         personal_data, start_date, expiry_date, line_token, status_code, pin_block, pvv, pin_key,
+         cvk)
+       select ${tokens}, client_id, product_id, card_type, masked_pan, encrypted_pan,
+         personal_data, start_date, expiry_date, ${tokens}, status_code, pin_block, pvv, pin_key,
+         cvk
+       from card, ${copies}`,
       [card.publicToken],
     )
     await sql(

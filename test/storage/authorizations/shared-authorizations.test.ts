@@ -68,7 +68,8 @@ const cards: Readonly<Record<string, string>> = {
   'one whose chip used a higher counter': useCounters(9, 1),
   'one whose chip used a counter far above': useCounters(30, 1),
   'one whose chip used other counters': useCounters(6, 5),
-  'none at all': `with counters as (delete from try_counter where public_token = $1)
+  'none at all': `with counters as (delete from try_counter where public_token = $1),
+      plastics as (delete from plastic where public_token = $1)
     delete from card where public_token = $1`,
   'another active one': 'select $1::text',
 }
@@ -239,9 +240,10 @@ for (const { name, open, skip } of databaseEngines) {
         database,
         `with new_card as (
            insert into card (public_token, client_id, product_id, card_type, masked_pan,
-             encrypted_pan, personal_data, start_date, expiry_date, status_code, pvv, pin_key, cvk)
+             encrypted_pan, personal_data, start_date, expiry_date, line_token, status_code,
+             pvv, pin_key, cvk)
            values ($1, 'client-1', 1, 'Virtual', '400000******0000', '', '', '2026-01-01',
-             '2030-01-31', '00', '1234', 'pvk/1', 'cvk/1')
+             '2030-01-31', $1, '00', '1234', 'pvk/1', 'cvk/1')
          ), number as (
            insert into pan_fingerprint (pan_fingerprint, public_token)
            values (sha256(convert_to('PAN of ' || $1, 'UTF8')), $1)

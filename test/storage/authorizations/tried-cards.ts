@@ -64,8 +64,8 @@ export const makeCard = async (): Promise<PublicToken> => {
   await sql(
     database,
     `insert into card (public_token, client_id, product_id, card_type, masked_pan, encrypted_pan,
-       personal_data, start_date, expiry_date, status_code, pvv, pin_key, cvk)
-     values ($1, $2, 1, 'Virtual', '400000******0000', '', '', '2026-01-01', '2030-01-31', '00',
+       personal_data, start_date, expiry_date, line_token, status_code, pvv, pin_key, cvk)
+     values ($1, $2, 1, 'Virtual', '400000******0000', '', '', '2026-01-01', '2030-01-31', $1, '00',
        '1234', 'pvk/1', 'cvk/1')`,
     [publicToken, clientId],
   )

@@ -92,9 +92,10 @@ const fillCards = (count: number, expiryDate: string, from = 0) =>
     values (1, 'One', 'Visa', '400000', 'EUR', '{Virtual}', 48, 4, true, 3, 3)
     on conflict do nothing;
     insert into card (public_token, client_id, product_id, card_type, customer_reference, masked_pan,
-      encrypted_pan, personal_data, start_date, expiry_date, status_code, pvv, pin_key, cvk, created_at)
+      encrypted_pan, personal_data, start_date, expiry_date, line_token, status_code, pvv, pin_key, cvk,
+      created_at)
     select 1000000000 + number, '${big}', 1, 'Virtual', 'C-1', '400000******1234', '', '',
-      '2026-01-01', '${expiryDate}', '00', '1234', 'pvk/1', 'cvk/1',
+      '2026-01-01', '${expiryDate}', (1000000000 + number)::text, '00', '1234', 'pvk/1', 'cvk/1',
       '2026-01-01'::timestamptz + make_interval(secs => number)
     from generate_series(${from + 1}, ${from + count}) as number;
     insert into try_counter (public_token, kind, try_limit)

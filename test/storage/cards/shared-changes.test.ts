@@ -68,6 +68,7 @@ const cards: Readonly<Record<string, string>> = {
   'one whose key is known under one of two hashes': `insert into idempotency_record (client_id, key_hash, request_fingerprint)
     values ('client-1', sha256(convert_to('newer key of ' || $1, 'UTF8')), 'another')`,
   'none at all': `with counters as (delete from try_counter where public_token = $1),
+      plastics as (delete from plastic where public_token = $1),
       events as (delete from event where public_token = $1)
     delete from card where public_token = $1`,
   'one with a chip': `update card set card_type = 'Physical' where public_token = $1`,
@@ -297,8 +298,8 @@ for (const { name, open, skip } of databaseEngines) {
       'its PAN is taken': `insert into pan_fingerprint (pan_fingerprint, public_token)
         values (sha256(convert_to('PAN 2 of ' || $1, 'UTF8')), 'another')`,
       'its token is taken': `insert into card (public_token, client_id, product_id, card_type, masked_pan, encrypted_pan,
-          personal_data, start_date, expiry_date, status_code, pvv, pin_key, cvk)
-        values ($1, 'client-2', 1, 'Virtual', '400000******0000', '', '', '2026-01-01', '2030-01-31', '00',
+          personal_data, start_date, expiry_date, line_token, status_code, pvv, pin_key, cvk)
+        values ($1, 'client-2', 1, 'Virtual', '400000******0000', '', '', '2026-01-01', '2030-01-31', $1, '00',
           '1234', 'pvk/1', 'cvk/1')`,
       'its key was used': cards['one whose key was used'] ?? '',
       'its key was used long ago': cards['one whose key was used long ago'] ?? '',

@@ -1,0 +1,55 @@
+-- The life of a card: its plastics, and the line of cards that replaced each other.
+
+-- An edition of a card. A card is a number; each renewal, reprint or conversion of it is its next
+-- plastic, whose number is the PAN sequence number of its chip. An edition of a virtual card has no
+-- delivery.
+create table plastic (
+  public_token text not null references card,
+  plastic_number integer not null check (plastic_number between 0 and 99),
+  card_type text not null check (card_type in ('Physical', 'Virtual')),
+  reason text not null check (reason in ('Issue', 'Renewal', 'Reprint', 'Conversion')),
+  state text not null check (state in ('Waiting', 'Current', 'Retired', 'Cancelled')),
+  start_date date not null,
+  expiry_date date not null check (expiry_date >= start_date),
+  delivery_status text check (
+    delivery_status in (
+      'Ordered', 'Produced', 'Shipped', 'Delivered', 'Returned', 'Cancelled'
+    )
+  ),
+  delivery_changed_at timestamptz,
+  -- The bureau's batch that it is part of, and the job that ordered it.
+  batch_id uuid,
+  renewal_job_id uuid,
+  -- The client's texts for the bureau (freetext1, freetext2), sealed.
+  free_texts bytea,
+  ordered_at timestamptz not null default now(),
+  ended_at timestamptz,
+  primary key (public_token, plastic_number),
+  check ((card_type = 'Virtual') = (delivery_status is null)),
+  check ((state in ('Retired', 'Cancelled')) = (ended_at is not null))
+);
+
+-- At most one is current, and at most one waits.
+create unique index plastic_in_use on plastic (public_token, state)
+  where state in ('Waiting', 'Current');
+
+-- The plastics that no batch has taken yet, in the order of a batch.
+create index plastic_to_produce on plastic (ordered_at, public_token)
+  where delivery_status = 'Ordered' and batch_id is null;
+create index plastic_by_batch on plastic (batch_id, public_token, plastic_number)
+  where batch_id is not null;
+create index plastic_by_renewal_job on plastic (renewal_job_id)
+  where renewal_job_id is not null;
+
+-- The successors of a card, on the token of the first card of the line. The key makes a replacement
+-- happen once. A successor that was closed unused is followed by another of the next generation.
+create table card_line (
+  public_token text not null references card,
+  generation integer not null check (generation > 0),
+  successor_token text not null,
+  replaced_token text not null,
+  reason text not null
+    check (reason in ('Lost', 'Stolen', 'Damaged', 'Compromised', 'Upgrade')),
+  created_at timestamptz not null default now(),
+  primary key (public_token, generation)
+);

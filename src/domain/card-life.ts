@@ -1,0 +1,32 @@
+import { allowedMoves, type CardStatusCode } from './card-status.ts'
+
+/** A status in the life of a card. A retired card is restricted (62), and never active again. */
+export type LifeStatus = CardStatusCode | 'retired'
+
+/** Whether a status allows an act: an expired card allows it within its product's grace period. */
+type Allowance = 'yes' | 'no' | 'within_grace'
+
+/** The acts that a status allows. */
+interface LifeActs {
+  readonly renew: Allowance
+  readonly replace: Allowance
+  /** A virtual card gets plastic. */
+  readonly convert: Allowance
+}
+
+/** The acts that each status allows: the table of docs/reference/card-life.md. */
+export const lifeActs: Readonly<Record<LifeStatus, LifeActs>> = {
+  '02': { renew: 'yes', replace: 'yes', convert: 'no' },
+  '00': { renew: 'yes', replace: 'yes', convert: 'yes' },
+  '62': { renew: 'yes', replace: 'yes', convert: 'no' },
+  retired: { renew: 'no', replace: 'no', convert: 'no' },
+  '41': { renew: 'no', replace: 'yes', convert: 'no' },
+  '43': { renew: 'no', replace: 'yes', convert: 'no' },
+  '46': { renew: 'no', replace: 'no', convert: 'no' },
+  '83': { renew: 'no', replace: 'yes', convert: 'no' },
+  '54': { renew: 'within_grace', replace: 'within_grace', convert: 'no' },
+}
+
+/** Lists the statuses that a client can set on a card. */
+export const listLifeMoves = (status: LifeStatus): readonly CardStatusCode[] =>
+  status === 'retired' ? allowedMoves('62').filter((code) => code !== '00') : allowedMoves(status)

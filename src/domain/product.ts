@@ -32,8 +32,32 @@ export interface ListedProduct {
   readonly cvvTryLimit: number
 }
 
+/** How the cards of a product are renewed, unless a card has a type of its own. */
+export type RenewalType = 'Manual' | 'Automatic'
+
+/** The types of renewal, in the spelling of answers. */
+export const renewalTypes: readonly RenewalType[] = ['Manual', 'Automatic']
+
+/** The bounds of the settings of renewals, and their values by default. */
+export const renewalBounds = {
+  earliestDays: { minimum: 0, maximum: 366, default: 90 },
+  leadDays: { minimum: 0, maximum: 366, default: 45 },
+  graceMonths: { minimum: 0, maximum: 12, default: 3 },
+} as const
+
+/** When and how the cards of a product are renewed. */
+export interface ProductRenewal {
+  readonly renewalType: RenewalType
+  /** A client can order a renewal at most this many days before the expiry. */
+  readonly renewalEarliestDays: number
+  /** An automatic renewal of a physical card is ordered this many days before the expiry. */
+  readonly renewalLeadDays: number
+  /** An expired card can be renewed or replaced for this time. */
+  readonly renewalGraceMonths: number
+}
+
 /** A card product with the members that clients do not see. */
-export interface Product extends ListedProduct {
+export interface Product extends ListedProduct, ProductRenewal {
   /** The first 6 or 8 digits of its PANs. */
   readonly bin: string
   readonly refuseWeakPins: boolean
@@ -82,6 +106,10 @@ const types: Readonly<Record<Exclude<keyof Product, 'cardTypes'>, string>> = {
   cvk: 'string',
   pvk: 'string',
   chip: 'object',
+  renewalType: 'string',
+  renewalEarliestDays: 'number',
+  renewalLeadDays: 'number',
+  renewalGraceMonths: 'number',
 }
 
 interface ProductRule {
@@ -188,6 +216,34 @@ const rules: readonly ProductRule[] = [
     holds: ({ pvk }) => pvk !== '',
   },
   {
+    member: 'renewalType',
+    detail: `must be ${renewalTypes.join(' or ')}`,
+    holds: ({ renewalType }) => renewalTypes.includes(renewalType),
+  },
+  {
+    member: 'renewalEarliestDays',
+    detail: describeBounds(renewalBounds.earliestDays),
+    holds: ({ renewalEarliestDays }) => isInBounds(renewalEarliestDays, renewalBounds.earliestDays),
+  },
+  {
+    member: 'renewalLeadDays',
+    detail: describeBounds(renewalBounds.leadDays),
+    holds: ({ renewalLeadDays }) => isInBounds(renewalLeadDays, renewalBounds.leadDays),
+  },
+  {
+    member: 'renewalLeadDays',
+    beside: ['renewalEarliestDays'],
+    detail: 'must be at most renewalEarliestDays',
+    holds: ({ renewalEarliestDays, renewalLeadDays }) =>
+      renewalLeadDays <= renewalEarliestDays ||
+      !isInBounds(renewalLeadDays, renewalBounds.leadDays),
+  },
+  {
+    member: 'renewalGraceMonths',
+    detail: describeBounds(renewalBounds.graceMonths),
+    holds: ({ renewalGraceMonths }) => isInBounds(renewalGraceMonths, renewalBounds.graceMonths),
+  },
+  {
     member: 'chip',
     beside: ['cardTypes'],
     detail: 'must be null unless cardTypes names Physical: only physical cards have a chip',
@@ -216,3 +272,15 @@ const rules: readonly ProductRule[] = [
 
 const isWithin = (number: number, low: number, high: number): boolean =>
   Number.isInteger(number) && number >= low && number <= high
+
+interface Bounds {
+  readonly minimum: number
+  readonly maximum: number
+}
+
+const isInBounds = (number: number, { maximum, minimum }: Bounds): boolean =>
+  isWithin(number, minimum, maximum)
+
+function describeBounds({ maximum, minimum }: Bounds): string {
+  return `must be a whole number from ${minimum} to ${maximum}`
+}

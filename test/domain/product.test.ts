@@ -22,6 +22,10 @@ const valid: Product = {
   cvvTryLimit: 3,
   bin: '400000',
   refuseWeakPins: true,
+  renewalType: 'Manual',
+  renewalEarliestDays: 90,
+  renewalLeadDays: 45,
+  renewalGraceMonths: 3,
   active: true,
   cvk: 'cvk-1',
   pvk: 'pvk-1',
@@ -59,6 +63,11 @@ test('each member is held to its bounds', () => {
     { bin: '4000000', schemeName: 'House' },
     { cvk: '' },
     { pvk: '' },
+    { renewalType: 'automatic' },
+    { renewalEarliestDays: 367 },
+    { renewalLeadDays: -1 },
+    { renewalLeadDays: 91 },
+    { renewalGraceMonths: 13 },
   ]
   for (const changes of faulty) {
     const [member] = Object.keys(changes)
@@ -122,6 +131,11 @@ test('each fault is told in words that say what would be right', () => {
     [{ bin: '510000' }, '/bin must be in a range of the scheme whose PANs have 16 digits'],
     [{ cvk: '' }, '/cvk must name a key'],
     [{ pvk: '' }, '/pvk must name a key'],
+    [{ renewalType: 'automatic' }, '/renewalType must be Manual or Automatic'],
+    [{ renewalEarliestDays: 367 }, '/renewalEarliestDays must be a whole number from 0 to 366'],
+    [{ renewalLeadDays: 367 }, '/renewalLeadDays must be a whole number from 0 to 366'],
+    [{ renewalLeadDays: 91 }, '/renewalLeadDays must be at most renewalEarliestDays'],
+    [{ renewalGraceMonths: 13 }, '/renewalGraceMonths must be a whole number from 0 to 12'],
     [
       { cardTypes: ['Virtual'], chip: { profile: 'cpa', ...usualChip } },
       '/chip must be null unless cardTypes names Physical: only physical cards have a chip',

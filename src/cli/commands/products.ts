@@ -75,6 +75,30 @@ const memberOptions: cli.Options = {
     help: 'versions of the chip keys by derivation key index, such as C1=1,C2=2',
     pointer: '/chip/keyVersions',
   },
+  'renewal-type': {
+    type: 'string',
+    value: 'TYPE',
+    help: 'Manual or Automatic; by default Manual',
+    pointer: '/renewalType',
+  },
+  'renewal-earliest-days': {
+    type: 'string',
+    value: 'N',
+    help: 'a client orders a renewal at most N days before the expiry; by default 90',
+    pointer: '/renewalEarliestDays',
+  },
+  'renewal-lead-days': {
+    type: 'string',
+    value: 'N',
+    help: 'an automatic renewal is ordered N days before the expiry; by default 45',
+    pointer: '/renewalLeadDays',
+  },
+  'renewal-grace-months': {
+    type: 'string',
+    value: 'N',
+    help: 'an expired card can be renewed for N months; by default 3',
+    pointer: '/renewalGraceMonths',
+  },
   chip: {
     type: 'string',
     value: 'PROFILE|none',
@@ -211,6 +235,10 @@ async function parseMembers(call: cli.Call): Promise<Record<string, unknown>> {
       refuseWeakPins: cli.parseYesNo(call, 'refuse-weak-pins'),
       pinTryLimit: cli.parseNumber(call, 'pin-try-limit'),
       cvvTryLimit: cli.parseNumber(call, 'cvv-try-limit'),
+      renewalType: cli.findText(call, 'renewal-type'),
+      renewalEarliestDays: cli.parseNumber(call, 'renewal-earliest-days'),
+      renewalLeadDays: cli.parseNumber(call, 'renewal-lead-days'),
+      renewalGraceMonths: cli.parseNumber(call, 'renewal-grace-months'),
       chip: parseChip(call, toMembers(members).chip),
     }),
   }

@@ -24,6 +24,7 @@ export const productsScreen: Screen = {
       'PIN',
       { title: 'Tries, PIN', isNumber: true },
       { title: 'Tries, CVV', isNumber: true },
+      'Renewal',
       'Keys',
       'New cards',
     ] as const
@@ -53,12 +54,23 @@ function productRow(visit: Visit, product: Product): Content {
     </td>
     <td class="number">${product.pinTryLimit}</td>
     <td class="number">${product.cvvTryLimit}</td>
+    <td>${renewalCell(product)}</td>
     <td><code>${product.cvk}</code> <code>${product.pvk}</code></td>
     <td>
       ${product.active ? badge('Issued', 'good') : badge('Retired')}
       ${visit.scopes.has('admin') && switchForm(visit, product)}
     </td>
   </tr>`
+}
+
+function renewalCell(product: Product): Content {
+  const { renewalEarliestDays, renewalGraceMonths, renewalLeadDays, renewalType } = product
+  const order =
+    renewalType === 'Automatic'
+      ? `ordered ${renewalLeadDays} days before the expiry`
+      : `ordered by the client, at most ${renewalEarliestDays} days before the expiry`
+  return html`${renewalType}
+    <p class="fine">${order} · ${renewalGraceMonths} months of grace</p>`
 }
 
 type Chip = NonNullable<Product['chip']>

@@ -39,6 +39,10 @@ const defaults = {
   pvk: 'pvk',
   active: true,
   chip: null,
+  renewalType: 'Manual',
+  renewalEarliestDays: productRules.renewalBounds.earliestDays.default,
+  renewalLeadDays: productRules.renewalBounds.leadDays.default,
+  renewalGraceMonths: productRules.renewalBounds.graceMonths.default,
 } as const
 
 /** A requested product, and the faults that its schema found. */

@@ -17,10 +17,10 @@ limit :limit;
 insert into product
   (product_id, product_name, scheme_name, bin, currency_code, card_types, validity_months,
     pin_length, pin_revealable, refuse_weak_pins, pin_try_limit, cvv_try_limit, cvk, pvk, active,
-    chip)
+    chip, renewal_type, renewal_earliest_days, renewal_lead_days, renewal_grace_months)
 values (:productId, :productName, :schemeName, :bin, :currencyCode, :cardTypes, :validityMonths,
   :pinLength, :pinRevealable, :refuseWeakPins, :pinTryLimit, :cvvTryLimit, :cvk, :pvk, :active,
-  :chip::text::jsonb)
+  :chip::text::jsonb, :renewalType, :renewalEarliestDays, :renewalLeadDays, :renewalGraceMonths)
 on conflict (product_id) do nothing;
 
 -- name: list_all_products
@@ -28,7 +28,8 @@ select product_id as "productId", product_name as "productName", scheme_name as 
   currency_code as "currencyCode", card_types as "cardTypes", validity_months as "validityMonths",
   pin_length as "pinLength", pin_revealable as "pinRevealable", pin_try_limit as "pinTryLimit",
   cvv_try_limit as "cvvTryLimit", bin, refuse_weak_pins as "refuseWeakPins", cvk, pvk, active,
-  chip
+  chip, renewal_type as "renewalType", renewal_earliest_days as "renewalEarliestDays",
+  renewal_lead_days as "renewalLeadDays", renewal_grace_months as "renewalGraceMonths"
 from product
 where product_id > :afterProductId
 order by product_id
@@ -39,7 +40,8 @@ select product_id as "productId", product_name as "productName", scheme_name as 
   currency_code as "currencyCode", card_types as "cardTypes", validity_months as "validityMonths",
   pin_length as "pinLength", pin_revealable as "pinRevealable", pin_try_limit as "pinTryLimit",
   cvv_try_limit as "cvvTryLimit", bin, refuse_weak_pins as "refuseWeakPins", cvk, pvk, active,
-  chip
+  chip, renewal_type as "renewalType", renewal_earliest_days as "renewalEarliestDays",
+  renewal_lead_days as "renewalLeadDays", renewal_grace_months as "renewalGraceMonths"
 from product
 where product_id = :productId;
 
@@ -48,7 +50,8 @@ select product_id as "productId", product_name as "productName", scheme_name as 
   currency_code as "currencyCode", card_types as "cardTypes", validity_months as "validityMonths",
   pin_length as "pinLength", pin_revealable as "pinRevealable", pin_try_limit as "pinTryLimit",
   cvv_try_limit as "cvvTryLimit", bin, refuse_weak_pins as "refuseWeakPins", cvk, pvk, active,
-  chip
+  chip, renewal_type as "renewalType", renewal_earliest_days as "renewalEarliestDays",
+  renewal_lead_days as "renewalLeadDays", renewal_grace_months as "renewalGraceMonths"
 from product
 where product_id = :productId
 for no key update;
@@ -66,7 +69,9 @@ set product_name = :productName, scheme_name = :schemeName, bin = :bin,
   currency_code = :currencyCode, card_types = :cardTypes, validity_months = :validityMonths,
   pin_length = :pinLength, pin_revealable = :pinRevealable, refuse_weak_pins = :refuseWeakPins,
   pin_try_limit = :pinTryLimit, cvv_try_limit = :cvvTryLimit, cvk = :cvk, pvk = :pvk,
-  active = :active, chip = :chip::text::jsonb
+  active = :active, chip = :chip::text::jsonb, renewal_type = :renewalType,
+  renewal_earliest_days = :renewalEarliestDays, renewal_lead_days = :renewalLeadDays,
+  renewal_grace_months = :renewalGraceMonths
 where product_id = :productId;
 
 -- name: find_overlapping_product

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import type { ProductId } from '../../domain/identifiers.ts'
-import type { CardType, ListedProduct, Product } from '../../domain/product.ts'
+import type { CardType, ListedProduct, Product, ProductRenewal } from '../../domain/product.ts'
 import { type Connection, type Database, firstRow } from '../engine/database.ts'
 import { loadSharedStatements, loadStatements } from '../engine/statements.ts'
 
@@ -37,8 +37,8 @@ export const listGrantedProducts = (
     limit,
   })
 
-/** A product as it was read. No card is created by its chip. */
-export interface GrantedProduct extends Omit<Product, 'chip'> {
+/** A product as it was read. No card is created by its chip or the settings of renewals. */
+export interface GrantedProduct extends Omit<Product, 'chip' | keyof ProductRenewal> {
   /** Changes before every change of the product. */
   readonly version: string
 }

@@ -1659,6 +1659,17 @@ export interface components {
             readonly cvk: string;
             readonly pvk: string;
             readonly active: boolean;
+            /**
+             * @description Who orders the renewals of its cards: the client, or the service.
+             * @enum {string}
+             */
+            readonly renewalType: "Manual" | "Automatic";
+            /** @description A client can order a renewal at most this many days before the expiry. */
+            readonly renewalEarliestDays: number;
+            /** @description An automatic renewal of a physical card is ordered this many days before the expiry. */
+            readonly renewalLeadDays: number;
+            /** @description An expired card can be renewed or replaced for this many months. */
+            readonly renewalGraceMonths: number;
             /** @description The chips of its physical cards; null: its cards have none. */
             readonly chip: {
                 /**
@@ -1994,6 +2005,17 @@ export interface components {
             readonly cvk?: string;
             readonly pvk?: string;
             readonly active?: boolean;
+            /**
+             * @description Who orders the renewals of its cards: the client, or the service.
+             * @enum {string}
+             */
+            readonly renewalType?: "Manual" | "Automatic";
+            /** @description A client can order a renewal at most this many days before the expiry. */
+            readonly renewalEarliestDays?: number;
+            /** @description An automatic renewal of a physical card is ordered this many days before the expiry. */
+            readonly renewalLeadDays?: number;
+            /** @description An expired card can be renewed or replaced for this many months. */
+            readonly renewalGraceMonths?: number;
             /** @description The chips of its physical cards; null: its cards have none. */
             readonly chip?: {
                 /**
@@ -2313,6 +2335,17 @@ export interface components {
             readonly cvk?: string;
             readonly pvk?: string;
             readonly active?: boolean;
+            /**
+             * @description Who orders the renewals of its cards: the client, or the service.
+             * @enum {string}
+             */
+            readonly renewalType?: "Manual" | "Automatic";
+            /** @description A client can order a renewal at most this many days before the expiry. */
+            readonly renewalEarliestDays?: number;
+            /** @description An automatic renewal of a physical card is ordered this many days before the expiry. */
+            readonly renewalLeadDays?: number;
+            /** @description An expired card can be renewed or replaced for this many months. */
+            readonly renewalGraceMonths?: number;
             /** @description The chips of its physical cards; null: its cards have none. */
             readonly chip?: {
                 /**

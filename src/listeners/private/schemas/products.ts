@@ -2,7 +2,7 @@ import Type, { type TSchema } from 'typebox'
 import { chipProfileNames } from '../../../domain/chip-profile.ts'
 import { integerMax } from '../../../domain/identifiers.ts'
 import { PIN_LENGTH_MAX, PIN_LENGTH_MIN } from '../../../domain/pin.ts'
-import { cardTypes } from '../../../domain/product.ts'
+import { cardTypes, renewalBounds, renewalTypes } from '../../../domain/product.ts'
 import { chipBounds, chipPolicies } from '../../../domain/product-chip.ts'
 import { closed, stringPatterns } from '../../http/validation.ts'
 
@@ -45,6 +45,11 @@ const chipToCreate = nullable(
 )
 const chipToChange = nullable(Type.Partial(Type.Object(chipMembers), closed))
 
+const bounds = ({ maximum, minimum }: { readonly maximum: number; readonly minimum: number }) => ({
+  minimum,
+  maximum,
+})
+
 const productMembers = {
   productName: Type.String({ minLength: 1, maxLength: 50, format: 'free-text' }),
   schemeName: Type.String({ minLength: 1, maxLength: 30, format: 'free-text' }),
@@ -60,6 +65,22 @@ const productMembers = {
   cvk: Type.String({ maxLength: 32 }),
   pvk: Type.String({ maxLength: 32 }),
   active: Type.Boolean(),
+  renewalType: Type.Enum([...renewalTypes], {
+    description: 'Who orders the renewals of its cards: the client, or the service.',
+  }),
+  renewalEarliestDays: Type.Integer({
+    ...bounds(renewalBounds.earliestDays),
+    description: 'A client can order a renewal at most this many days before the expiry.',
+  }),
+  renewalLeadDays: Type.Integer({
+    ...bounds(renewalBounds.leadDays),
+    description:
+      'An automatic renewal of a physical card is ordered this many days before the expiry.',
+  }),
+  renewalGraceMonths: Type.Integer({
+    ...bounds(renewalBounds.graceMonths),
+    description: 'An expired card can be renewed or replaced for this many months.',
+  }),
 }
 
 const { bin, cardTypes: types, currencyCode, productName, schemeName, ...rest } = productMembers

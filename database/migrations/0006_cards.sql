@@ -29,6 +29,8 @@ create table card (
   retired_at timestamptz,
   status_code text not null
     check (status_code in ('02', '00', '62', '41', '43', '46', '54', '83')),
+  -- The status that an expired card gets back when it is renewed.
+  status_before_expiry text check (status_before_expiry in ('02', '00', '62')),
   -- Exactly one form of the PIN is stored: a format 4 block, or a PVV, from which no PIN can be
   -- revealed.
   pin_block bytea,
@@ -50,6 +52,7 @@ create table card (
   -- because rows that are wider make other plans.
   controls_version integer not null default 0 check (controls_version >= 0),
   check ((pin_block is null) <> (pvv is null)),
+  check ((status_code = '54') = (status_before_expiry is not null)),
   check (waiting_expiry_date >= expiry_date),
   check (retired_at is null or status_code not in ('02', '00')),
   check ((generation = 0) = (line_token = public_token))

@@ -3,6 +3,9 @@ import { allowedMoves, type CardStatusCode } from './card-status.ts'
 /** A status in the life of a card. A retired card is restricted (62), and never active again. */
 export type LifeStatus = CardStatusCode | 'retired'
 
+/** Why a plastic, an edition of a card, was made. */
+export const plasticReasons = ['Issue', 'Renewal', 'Reprint', 'Conversion'] as const
+
 /** Whether a status allows an act: an expired card allows it within its product's grace period. */
 type Allowance = 'yes' | 'no' | 'within_grace'
 

@@ -18,7 +18,9 @@ begin
     limit p_limit
   ), expired as (
     update card
-    set status_code = '54', last_sequence = last_sequence + 1
+    set status_code = '54',
+      status_before_expiry = due.status_code,
+      last_sequence = last_sequence + 1
     from due
     where card.public_token = any(array[due.public_token])
       and card.status_code between due.status_code and due.status_code

@@ -172,6 +172,15 @@ interface ChipCommand {
     | 'put_data'
 }
 
+/** An edition of a card. */
+interface Plastic {
+  /** Counts the editions of the card from 0. It is the PAN sequence number of the chip. */
+  readonly plasticNumber: number
+  readonly reason: 'Issue' | 'Renewal' | 'Reprint' | 'Conversion'
+  /** `YYYY-MM-DD`. */
+  readonly expiryDate: string
+}
+
 interface PaymentChange {
   readonly paymentId: string
   readonly messageId: string
@@ -210,6 +219,10 @@ interface EventDetails {
     /** Of the new controls. */
     readonly version: number
   }
+  readonly 'card.renewal_ordered': Plastic
+  readonly 'card.renewed': Plastic & { readonly cardStatusCode: CardStatusCode }
+  readonly 'card.renewal_cancelled': Pick<Plastic, 'plasticNumber'>
+  readonly 'card.converted': Plastic & { readonly cardStatusCode: CardStatusCode }
   readonly 'card_data.revealed': Revealed & {
     readonly form: 'sessionKey' | 'deviceKey'
     readonly includePin: boolean

@@ -64,11 +64,16 @@ where public_token = any(:publicTokens::text[]);
 -- name: list_digested_cards
 select card.public_token as "publicToken", card.last_sequence as "lastSequence",
   array[
-    sha256(convert_to(json_build_array(card.client_id, card.product_id, card.card_type,
-      card.customer_reference, card.design_id, card.masked_pan, card.cvk, card.start_date,
-      card.expiry_date, card.created_at at time zone 'UTC')::text, 'UTF8')),
-    sha256(convert_to(json_build_array(card.status_code)::text, 'UTF8')),
-    sha256(convert_to(json_build_array(encode(card.pin_block, 'hex'), card.pvv)::text, 'UTF8')),
+    sha256(convert_to(json_build_array(card.client_id, card.product_id, card.masked_pan, card.cvk,
+      card.line_token, card.generation, card.created_at at time zone 'UTC')::text, 'UTF8')),
+    sha256(convert_to(json_build_array(card.customer_reference, card.design_id,
+      card.renewal_type)::text, 'UTF8')),
+    sha256(convert_to(json_build_array(card.card_type, card.start_date, card.expiry_date,
+      card.waiting_expiry_date, card.plastic_number, card.is_plastic_inactive)::text, 'UTF8')),
+    sha256(convert_to(json_build_array(card.status_code, card.status_before_expiry,
+      card.retired_at at time zone 'UTC')::text, 'UTF8')),
+    sha256(convert_to(json_build_array(encode(card.pin_block, 'hex'), card.pvv, card.pin_version,
+      card.carried_pin_version)::text, 'UTF8')),
     sha256(convert_to(json_build_array(card.pin_key)::text, 'UTF8')),
     sha256(convert_to(
       json_build_array(pin.try_limit, pin.epoch, pin.blocked_by_client)::text, 'UTF8')),

@@ -65,7 +65,8 @@ limit :limit;
 select product_id::text as "rowKey", product_id::text as "subject",
   sha256(convert_to(json_build_array(product_name, scheme_name, bin, currency_code, card_types,
     validity_months, pin_length, pin_revealable, refuse_weak_pins, pin_try_limit, cvv_try_limit,
-    cvk, pvk, active, controls, controls_version, chip
+    cvk, pvk, active, controls, controls_version, chip, renewal_type, renewal_earliest_days,
+    renewal_lead_days, renewal_grace_months
   )::text, 'UTF8')) as "digest"
 from product
 where product_id::text > :after

@@ -23,8 +23,22 @@ export const digestedCardColumns: readonly CardColumns[] = [
     changedBy: ['card.created'],
   },
   {
+    group: 'record',
+    changedBy: ['card.created'],
+  },
+  {
+    group: 'plastic',
+    changedBy: [
+      'card.created',
+      'card.renewal_ordered',
+      'card.renewed',
+      'card.renewal_cancelled',
+      'card.converted',
+    ],
+  },
+  {
     group: 'status',
-    changedBy: ['card.created', 'card.status_changed'],
+    changedBy: ['card.created', 'card.status_changed', 'card.renewed'],
   },
   {
     group: 'pin',

@@ -1,4 +1,5 @@
 import Type, { type Static, type TProperties } from 'typebox'
+import { plasticReasons } from '../../../domain/card-life.ts'
 import { cardStatusCodes } from '../../../domain/card-status.ts'
 import { chipCommands } from '../../../domain/chip-command.ts'
 import { askErrors, deciders, verdicts } from '../../../domain/decision.ts'
@@ -97,6 +98,22 @@ const revealed = {
     examples: ['3f0c1d52-8f0e-4d5a-9a53-0c6a1a3b7c11'],
   }),
 }
+/** Of an edition of a card. */
+const plasticNumber = Type.Integer({
+  description: 'Counts the editions of the card from 0. It is the PAN sequence number of the chip.',
+  minimum: 0,
+  maximum: 99,
+  examples: [1],
+})
+const plastic = {
+  plasticNumber,
+  reason: Type.Enum([...plasticReasons], { examples: ['Renewal'] }),
+  expiryDate: Type.String({
+    format: 'date',
+    description: 'Of the plastic.',
+    examples: ['2029-11-30'],
+  }),
+}
 const cardStatusCode = (example: string) => Type.Enum([...cardStatusCodes], { examples: [example] })
 
 const timestamp = Type.String({
@@ -149,6 +166,16 @@ export const messageSchemas = {
   }),
   'card.controls_changed': messageSchema('card.controls_changed', {
     version: Type.Integer({ description: 'Of the new controls.', minimum: 1, examples: [3] }),
+  }),
+  'card.renewal_ordered': messageSchema('card.renewal_ordered', plastic),
+  'card.renewed': messageSchema('card.renewed', {
+    ...plastic,
+    cardStatusCode: cardStatusCode('00'),
+  }),
+  'card.renewal_cancelled': messageSchema('card.renewal_cancelled', { plasticNumber }),
+  'card.converted': messageSchema('card.converted', {
+    ...plastic,
+    cardStatusCode: cardStatusCode('00'),
   }),
   'card_data.revealed': messageSchema('card_data.revealed', {
     ...revealed,

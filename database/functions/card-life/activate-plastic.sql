@@ -1,0 +1,54 @@
+-- Activates the plastic of a client's card that was ordered, and records the event, once for an
+-- idempotency key.
+--
+-- The plastic that waits becomes current. A returned plastic is not in the cardholder's hands, and
+-- cannot be activated. The status of the card does not change, unless the card had expired
+-- meanwhile. Lock order: card, key. The call does everything or nothing.
+--
+-- Returns whether it was done. It is not done if the card belongs to another client, is closed or
+-- retired, or has no such plastic, or if the key was not free.
+--
+-- Distributed by p_public_token, beside card.
+create or replace function activate_plastic(
+  p_public_token text,
+  p_client_id text,
+  p_plastic_number integer,
+  p_today date,
+  p_request_id text,
+  p_operator_id text,
+  p_claimant_id text,
+  p_key_hashes bytea[],
+  p_request_fingerprint bytea,
+  p_claim_id uuid,
+  p_answer bytea
+) returns boolean
+language plpgsql
+as $function$
+declare
+  v_card card := lock_card(p_public_token);
+begin
+  if v_card.client_id is distinct from p_client_id
+    or v_card.retired_at is not null
+    or v_card.status_code not in ('02', '00', '62', '54')
+    or v_card.valid_until < p_today
+  then
+    return false;
+  end if;
+  perform
+  from plastic
+  where public_token = p_public_token and plastic_number = p_plastic_number
+    and state = 'Waiting' and delivery_status is distinct from 'Returned'
+  for no key update;
+  if not found then
+    return false;
+  end if;
+  if not claim_idempotency_key(
+    p_claimant_id, p_key_hashes, p_request_fingerprint, p_claim_id, p_answer
+  )
+  then
+    return false;
+  end if;
+  perform make_plastic_current(v_card, p_plastic_number, p_request_id, p_operator_id);
+  return true;
+end
+$function$;

@@ -1,0 +1,62 @@
+-- Cancels the plastic of a client's card that waits, and records the event, once for an idempotency
+-- key.
+--
+-- A plastic can be cancelled until it is produced, and again after it was returned. Lock order:
+-- card, plastic, key. The call does everything or nothing.
+--
+-- Returns whether it was done. It is not done if the card belongs to another client or is closed,
+-- or the plastic does not wait or was produced, or if the key was not free.
+--
+-- Distributed by p_public_token, beside card.
+create or replace function cancel_plastic(
+  p_public_token text,
+  p_client_id text,
+  p_plastic_number integer,
+  p_request_id text,
+  p_operator_id text,
+  p_claimant_id text,
+  p_key_hashes bytea[],
+  p_request_fingerprint bytea,
+  p_claim_id uuid,
+  p_answer bytea
+) returns boolean
+language plpgsql
+as $function$
+declare
+  v_card card := lock_card(p_public_token);
+  v_now timestamptz := clock_timestamp();
+begin
+  if v_card.client_id is distinct from p_client_id then
+    return false;
+  end if;
+  perform
+  from plastic
+  where public_token = p_public_token and plastic_number = p_plastic_number
+    and state = 'Waiting' and delivery_status in ('Ordered', 'Returned')
+  for no key update;
+  if not found then
+    return false;
+  end if;
+  if not claim_idempotency_key(
+    p_claimant_id, p_key_hashes, p_request_fingerprint, p_claim_id, p_answer
+  )
+  then
+    return false;
+  end if;
+  update plastic
+  set state = 'Cancelled',
+    delivery_status = 'Cancelled',
+    delivery_changed_at = v_now,
+    ended_at = v_now
+  where public_token = p_public_token and plastic_number = p_plastic_number;
+  update card
+  set waiting_expiry_date = null,
+    last_sequence = v_card.last_sequence + 1
+  where public_token = p_public_token;
+  perform record_event(
+    p_public_token, v_card.last_sequence + 1, p_client_id, 'card.renewal_cancelled', p_request_id,
+    json_build_object('plasticNumber', p_plastic_number)::text, null, p_operator_id
+  );
+  return true;
+end
+$function$;

@@ -1,0 +1,106 @@
+-- Orders the next plastic of a client's card: its renewal, a reprint or a conversion. Records the
+-- event, once for an idempotency key.
+--
+-- The caller gives the number of the plastic: the next one, or the card has changed since it was
+-- read. A number is used once, even if the plastic is cancelled. The reason is Renewal, Reprint, or
+-- Conversion, which gives an active virtual card its first plastic.
+--
+-- With p_is_current, the plastic becomes current at once. Otherwise it waits until it is activated,
+-- and the present one is used until then. A conversion is always current: the card is physical from
+-- then on, and its plastic is inactive until it is activated.
+--
+-- A card whose last day is before p_today expires first, with an event of its own. An expired card
+-- can still be renewed if its last day is not before p_expired_since, and leaves the status 54 when
+-- the plastic becomes current. A retired card has no further plastic. p_renewal_job_id is null
+-- unless a job ordered it. Lock order: card, key. The call does everything or nothing.
+--
+-- Returns whether it was done. It is not done if the card belongs to another client, has changed,
+-- or has a plastic that waits, or if the key was not free.
+--
+-- Distributed by p_public_token, beside card.
+create or replace function order_plastic(
+  p_public_token text,
+  p_client_id text,
+  p_plastic_number integer,
+  p_reason text,
+  p_is_current boolean,
+  p_today date,
+  p_expired_since date,
+  p_expiry_date date,
+  p_free_texts bytea,
+  p_renewal_job_id uuid,
+  p_request_id text,
+  p_operator_id text,
+  p_claimant_id text,
+  p_key_hashes bytea[],
+  p_request_fingerprint bytea,
+  p_claim_id uuid,
+  p_answer bytea
+) returns boolean
+language plpgsql
+as $function$
+declare
+  v_card card := lock_card(p_public_token);
+  v_last_number integer;
+  v_card_type text;
+  v_is_expired boolean;
+begin
+  if v_card.client_id is distinct from p_client_id
+    or v_card.retired_at is not null
+    or v_card.waiting_expiry_date is not null
+    or p_expiry_date < v_card.expiry_date
+    or p_expiry_date < p_today
+  then
+    return false;
+  end if;
+  v_is_expired := v_card.status_code = '54' or v_card.valid_until < p_today;
+  if p_reason = 'Conversion' and (
+      v_is_expired or v_card.status_code <> '00' or v_card.card_type <> 'Virtual'
+    )
+    or v_card.status_code not in ('02', '00', '62', '54')
+    or v_is_expired and v_card.valid_until < p_expired_since
+  then
+    return false;
+  end if;
+  select max(plastic_number) into v_last_number
+  from plastic
+  where public_token = p_public_token;
+  if p_plastic_number is distinct from v_last_number + 1 then
+    return false;
+  end if;
+  if not claim_idempotency_key(
+    p_claimant_id, p_key_hashes, p_request_fingerprint, p_claim_id, p_answer
+  )
+  then
+    return false;
+  end if;
+  if v_is_expired and v_card.status_code <> '54' then
+    v_card := expire_card(p_public_token);
+  end if;
+  v_card_type := case p_reason when 'Conversion' then 'Physical' else v_card.card_type end;
+  insert into plastic (
+    public_token, plastic_number, card_type, reason, state, start_date, expiry_date,
+    delivery_status, renewal_job_id, free_texts
+  )
+  values (
+    p_public_token, p_plastic_number, v_card_type, p_reason, 'Waiting', p_today, p_expiry_date,
+    case v_card_type when 'Physical' then 'Ordered' end, p_renewal_job_id, p_free_texts
+  );
+  if p_is_current then
+    perform make_plastic_current(v_card, p_plastic_number, p_request_id, p_operator_id);
+    return true;
+  end if;
+  update card
+  set waiting_expiry_date = p_expiry_date,
+    last_sequence = v_card.last_sequence + 1
+  where public_token = p_public_token;
+  perform record_event(
+    p_public_token, v_card.last_sequence + 1, p_client_id, 'card.renewal_ordered', p_request_id,
+    json_build_object(
+      'plasticNumber', p_plastic_number, 'reason', p_reason, 'expiryDate', p_expiry_date
+    )::text,
+    null, p_operator_id
+  );
+  return true;
+end
+$function$;

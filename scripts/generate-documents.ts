@@ -4,6 +4,8 @@ import { STATUS_CODES } from 'node:http'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { ScenarioSchema } from '../src/cli/scenario/schema.ts'
+import { lifeActs, listLifeMoves, listLifeStatuses } from '../src/domain/card-life.ts'
+import { describeCardStatus } from '../src/domain/card-status.ts'
 import {
   paymentEffects,
   paymentMessages,
@@ -11,6 +13,7 @@ import {
   paymentSituations,
 } from '../src/domain/payment.ts'
 import { type ProblemKind, problemKinds } from '../src/domain/problem-kinds.ts'
+import { statusObjections } from '../src/domain/response-code.ts'
 import { readConfig } from '../src/service/config/config.ts'
 import { refusals } from '../src/service/config/production.ts'
 import { createLog } from '../src/service/log.ts'
@@ -33,6 +36,7 @@ import { drawArrows } from './structure/arrows.ts'
  * - docs/reference/errors.md from the table of failures,
  * - docs/reference/production.md from the table of refusals,
  * - the arrows of ARCHITECTURE.md from the table that the check of the structure reads,
+ * - the states of docs/reference/card-life.md from the table of acts,
  * - the messages and states of docs/reference/payments.md from the table of effects,
  * - the types of the SDK from both OpenAPI documents, and its table of administrative operations.
  *
@@ -69,6 +73,11 @@ export async function generateDocuments(
       name: 'arrows',
       source: 'scripts/structure/arrows.ts',
       text: `\`\`\`\n${drawArrows()}\n\`\`\``,
+    }),
+    'docs/reference/card-life.md': await insertGenerated(folder, 'docs/reference/card-life.md', {
+      name: 'states',
+      source: 'src/domain/card-life.ts',
+      text: drawLifeStates(),
     }),
     'docs/reference/payments.md': await insertGenerated(folder, 'docs/reference/payments.md', {
       name: 'messages and states',
@@ -225,6 +234,25 @@ function generateRefusals(): string {
 
 const accepted = (acceptance: string | null): string =>
   acceptance === null ? '' : `\`${acceptance}\``
+
+/** Draws which acts each status of a card allows. */
+function drawLifeStates(): string {
+  const allowances = { yes: 'yes', no: 'no', within_grace: 'within grace' } as const
+  const rows = listLifeStatuses().map((status) => {
+    const code = status === 'retired' ? '62' : status
+    const acts = lifeActs[status]
+    const name = `\`${code}\` ${describeCardStatus(code).status}`
+    const moves = listLifeMoves(status).join(', ')
+    return [
+      status === 'retired' ? `${name}, *retired*` : name,
+      ...[acts.renew, acts.replace, acts.convert].map((allowed) => allowances[allowed]),
+      moves === '' ? '–' : moves,
+      statusObjections[code] ?? 'checks decide',
+    ]
+  })
+  const head = ['status', 'renew', 'replace', 'convert', 'can be set to', 'authorization']
+  return [head, head.map(() => '---'), ...rows].map((row) => `| ${row.join(' | ')} |`).join('\n')
+}
 
 /** What each message does to a payment in each state. */
 function drawPaymentRules(): string {

@@ -33,3 +33,16 @@ export const lifeActs: Readonly<Record<LifeStatus, LifeActs>> = {
 /** Lists the statuses that a client can set on a card. */
 export const listLifeMoves = (status: LifeStatus): readonly CardStatusCode[] =>
   status === 'retired' ? allowedMoves('62').filter((code) => code !== '00') : allowedMoves(status)
+
+/** Lists every status, in the order of a card's life. */
+export const listLifeStatuses = (): readonly LifeStatus[] => [
+  '02',
+  '00',
+  '62',
+  'retired',
+  '41',
+  '43',
+  '46',
+  '83',
+  '54',
+]

@@ -40,8 +40,9 @@ create table card (
   cvk text not null,
   -- Counts the changes of the PIN.
   pin_version integer not null default 1 check (pin_version > 0),
-  -- The version of the PIN of the replaced card that this card has; null if it has a PIN of its
-  -- own.
+  -- Until its activation, a successor that has the PIN of a card of its line names that card and
+  -- the version of the PIN; null if it has a PIN of its own.
+  pin_source_token text,
   carried_pin_version integer check (carried_pin_version > 0),
   -- Null: as the product says.
   renewal_type text check (renewal_type in ('Manual', 'Automatic')),
@@ -55,7 +56,8 @@ create table card (
   check ((status_code = '54') = (status_before_expiry is not null)),
   check (waiting_expiry_date >= expiry_date),
   check (retired_at is null or status_code not in ('02', '00')),
-  check ((generation = 0) = (line_token = public_token))
+  check ((generation = 0) = (line_token = public_token)),
+  check ((pin_source_token is null) = (carried_pin_version is null))
 )
 -- Leaves room on each page for the next version of a row. Otherwise the first change of a card,
 -- which numbers an event and changes no indexed column, would move the row to another page and

@@ -51,5 +51,7 @@ create table card_line (
   reason text not null
     check (reason in ('Lost', 'Stolen', 'Damaged', 'Compromised', 'Upgrade')),
   created_at timestamptz not null default now(),
+  -- When the successor was activated. From then on, no earlier card of the line can be replaced.
+  activated_at timestamptz,
   primary key (public_token, generation)
 );

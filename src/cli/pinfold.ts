@@ -7,6 +7,7 @@ import { approvalCommands } from './commands/approvals.ts'
 import { auditCommands } from './commands/audit.ts'
 import { auditLogCommands } from './commands/audit-logs.ts'
 import { authorizationCommands } from './commands/authorizations.ts'
+import { replacementCommands } from './commands/card-replacements.ts'
 import { cardCommands, simulateCommand } from './commands/cards.ts'
 import { chipCommands } from './commands/chips.ts'
 import { clientCommands } from './commands/clients.ts'
@@ -62,6 +63,7 @@ const groups = [
     title: 'Cards',
     commands: [
       ...cardCommands,
+      ...replacementCommands,
       ...controlCommands,
       ...pinCommands,
       ...chipCommands,

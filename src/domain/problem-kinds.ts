@@ -104,6 +104,21 @@ export const problemKinds = {
       'set, read, blocked or unblocked, and its data is no longer disclosed. Its statuses can ' +
       'still be read. Create a new card instead.',
   },
+  card_already_replaced: {
+    status: 409,
+    title: 'The card is already replaced.',
+    explanation:
+      'A card has one successor at a time. The member replacedBy names the successor, which is ' +
+      'the card to replace now. A successor that is closed before it was ever active does not ' +
+      'count: the card can then be replaced again.',
+  },
+  not_replaced: {
+    status: 409,
+    title: 'The card is not replaced.',
+    explanation:
+      'Only a card with a successor can be retired. Replace the card first, or change its status ' +
+      'if no other card takes its place.',
+  },
   card_without_chip: {
     status: 409,
     title: 'The card has no chip.',
@@ -284,6 +299,14 @@ export const problemKinds = {
       'repeated group, a palindrome, a year, the date of birth, the expiry date of the card, ' +
       'or digits that are printed on it. The PIN was not changed. Ask the cardholder for ' +
       'another one.',
+  },
+  pin_not_transferable: {
+    status: 422,
+    title: 'The PIN cannot move to the new card.',
+    explanation:
+      'A PIN moves only if both products store it in a form that can be revealed, and have PINs ' +
+      'of the same length. A product that stores a check value (PVV) has no PIN to move. Leave ' +
+      'out movePin: the new card then has a random PIN, and the answer has pinMoved false.',
   },
   invalid_session_key: {
     status: 422,

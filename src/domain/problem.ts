@@ -23,6 +23,8 @@ interface ProblemCircumstances {
   readonly retryAfterSeconds?: number | undefined
   /** Sent as `Allow`. */
   readonly allow?: readonly string[] | undefined
+  /** Further members of the document, by name. */
+  readonly members?: Readonly<Record<string, string>> | undefined
   /** Further response headers, such as `www-authenticate`; names in lower case. */
   readonly headers?: Readonly<Record<string, string>> | undefined
   /** Whether nothing failed, and so the log has no error. */
@@ -40,6 +42,8 @@ export class Problem extends Error {
   readonly title: string
   readonly detail: string | undefined
   readonly errors: readonly ProblemError[] | undefined
+  /** Further members of the document, by name. */
+  readonly members: Readonly<Record<string, string>>
   /** Whether nothing failed: a limit of the service refused. */
   readonly isExpected: boolean
   /** The response headers of the failure; names in lower case. */
@@ -57,6 +61,7 @@ export class Problem extends Error {
     this.title = kind.title
     this.detail = circumstances.detail
     this.errors = circumstances.errors
+    this.members = circumstances.members ?? {}
     this.isExpected = circumstances.isExpected ?? false
     const { allow, headers, retryAfterSeconds = kind.retryAfterSeconds } = circumstances
     this.headers = {

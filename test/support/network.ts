@@ -116,6 +116,16 @@ export const issueCard = async (
   return { publicToken, pan, pin, cvv2, expiry: expiryDate.slice(0, 7) }
 }
 
+/** Finds out what the holder of a card that exists would read on it. */
+export const recoverCard = async (service: TestService, token: string): Promise<IssuedCard> => {
+  const { json } = await service.call('GET', `/cards/${token}`)
+  const { expiryDate, maskedPan, publicToken } = json
+  const pan = await recoverPan(service, publicToken, maskedPan)
+  const told = await service.call('GET', `/card-pin/${publicToken}/pin`)
+  const cvv2 = await computeCvv2(service, publicToken, pan)
+  return { publicToken, pan, pin: told.json.pin, cvv2, expiry: expiryDate.slice(0, 7) }
+}
+
 const choosePin = async (service: TestService, publicToken: string, pan: string) => {
   const pin = pan.endsWith('7193') ? '6284' : '7193'
   const answer = await service.call('POST', `/card-pin/${publicToken}/pin`, { body: { pin } })

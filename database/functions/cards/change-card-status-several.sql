@@ -59,6 +59,10 @@ begin
         from card
         where card.public_token = asked.public_token and card.client_id = asked.client_id
           and card.status_code = asked.from_code
+          and (
+            asked.to_code <> '00'
+            or card.retired_at is null and (asked.from_code <> '02' or card.generation = 0)
+          )
         for no key update skip locked
       ) as card
       where asked.ordinal = array_position(p_public_tokens, asked.public_token)

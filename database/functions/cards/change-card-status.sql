@@ -1,6 +1,7 @@
 -- Changes the status of a client's card and records the event, once for an idempotency key.
 --
--- The card must have the status p_from. A final status ends the waiting commands for the PIN in
+-- The card must have the status p_from. A retired card is never active again, and a successor is
+-- activated with its line (activate_successor). A final status ends the waiting commands for the PIN in
 -- the chip. Lock order: card, key. The call does everything or nothing.
 --
 -- Returns whether it was done. It is not done if the card belongs to another client or has another
@@ -31,6 +32,7 @@ begin
   v_card := lock_card(p_public_token);
   if v_card.client_id is distinct from p_client_id
     or v_card.status_code is distinct from p_from
+    or p_to = '00' and (v_card.retired_at is not null or p_from = '02' and v_card.generation > 0)
   then
     return false;
   end if;

@@ -79,6 +79,9 @@ begin
     set pin_block = claimed.pin_block,
       pvv = claimed.pvv,
       pin_key = claimed.pin_key,
+      pin_version = card.pin_version + 1,
+      pin_source_token = null,
+      carried_pin_version = null,
       last_sequence = card.last_sequence + 1
     from claimed
     where claimed.is_claimed and card.public_token = any (array[claimed.public_token])

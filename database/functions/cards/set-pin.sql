@@ -1,5 +1,5 @@
 -- Sets the PIN of a client's card and records the event, once for an idempotency key. The tries do
--- not change.
+-- not change. From then on, a successor does not take the PIN of the card that it replaces.
 --
 -- The PIN is stored as a PIN block or as a PVV, with the key that it is under. A PIN that a device
 -- sealed comes in an envelope, which a card accepts once: p_jti_hash names it, and is null for a
@@ -66,6 +66,9 @@ begin
   set pin_block = p_pin_block,
     pvv = p_pvv,
     pin_key = p_pin_key,
+    pin_version = v_card.pin_version + 1,
+    pin_source_token = null,
+    carried_pin_version = null,
     last_sequence = v_card.last_sequence + 1
   where public_token = p_public_token;
   perform record_event(

@@ -72,6 +72,7 @@ export interface ProblemAnswer {
   readonly requestId?: string | undefined
   readonly errors?: readonly ProblemError[] | undefined
   readonly retryAfterSeconds?: number | undefined
+  readonly replacedBy?: string | undefined
 }
 
 /** Says what happened, and what is wrong with which member or parameter. */
@@ -95,6 +96,8 @@ export class Problem extends PinfoldError {
   /** All faults of the request; empty unless it is `validation_failed`. */
   readonly errors: readonly ProblemError[]
   readonly retryAfterSeconds: number | undefined
+  /** The successor of the card: with `card_already_replaced`. */
+  readonly replacedBy: string | undefined
 
   constructor(answer: ProblemAnswer) {
     super(composeMessage(answer))
@@ -105,5 +108,6 @@ export class Problem extends PinfoldError {
     this.requestId = answer.requestId
     this.errors = answer.errors ?? []
     this.retryAfterSeconds = answer.retryAfterSeconds
+    this.replacedBy = answer.replacedBy
   }
 }

@@ -13,6 +13,9 @@ export type CreateCard = Schemas['CreateCard'] & { readonly cardType: CardType }
 export type CreatedCard = Schemas['CreatedCard']
 /** A card in answers: without its number, PIN or CVV. */
 export type Card = Schemas['Card']
+export type ReplaceCard = Schemas['ReplaceCard']
+/** The new card in the place of another. */
+export type Successor = Schemas['Successor']
 export type CardStatus = Schemas['CardStatus']
 export type CardStatusCode = CardStatus['cardStatusCode']
 /** A status to set. Expired is set automatically; Inactive is only an initial status. */

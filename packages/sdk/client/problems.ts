@@ -33,6 +33,18 @@ export class CardClosed extends Problem {
   declare readonly code: 'card_closed'
 }
 
+export class CardAlreadyReplaced extends Problem {
+  declare readonly code: 'card_already_replaced'
+}
+
+export class NotReplaced extends Problem {
+  declare readonly code: 'not_replaced'
+}
+
+export class PinNotTransferable extends Problem {
+  declare readonly code: 'pin_not_transferable'
+}
+
 export class CardStatusConflict extends Problem {
   declare readonly code: 'card_status_conflict'
 }
@@ -134,6 +146,9 @@ export const problemClasses = {
   card_not_found: CardNotFound,
   method_not_allowed: MethodNotAllowed,
   card_closed: CardClosed,
+  card_already_replaced: CardAlreadyReplaced,
+  not_replaced: NotReplaced,
+  pin_not_transferable: PinNotTransferable,
   card_status_conflict: CardStatusConflict,
   controls_version_conflict: ControlsVersionConflict,
   decision_version_conflict: DecisionVersionConflict,

@@ -213,6 +213,8 @@ interface EventDetails {
     readonly cardProduct: number
     readonly cardType: 'Physical' | 'Virtual'
     readonly cardStatusCode: CardStatusCode
+    /** The card that it replaces. */
+    readonly replacementFor?: string
   }
   readonly 'card.status_changed': { readonly from: CardStatusCode; readonly to: CardStatusCode }
   readonly 'card.controls_changed': {
@@ -223,6 +225,21 @@ interface EventDetails {
   readonly 'card.renewed': Plastic & { readonly cardStatusCode: CardStatusCode }
   readonly 'card.renewal_cancelled': Pick<Plastic, 'plasticNumber'>
   readonly 'card.converted': Plastic & { readonly cardStatusCode: CardStatusCode }
+  readonly 'card.replaced': {
+    /** The successor. */
+    readonly replacedBy: string
+    readonly reason: 'Lost' | 'Stolen' | 'Damaged' | 'Compromised' | 'Upgrade'
+    /** Whether the successor has the PIN of this card. */
+    readonly pinMoved: boolean
+  }
+  readonly 'card.activated': {
+    /** The card that it replaces. */
+    readonly replacementFor: string
+  }
+  readonly 'card.retired': {
+    /** The successor. */
+    readonly replacedBy: string
+  }
   readonly 'card_data.revealed': Revealed & {
     readonly form: 'sessionKey' | 'deviceKey'
     readonly includePin: boolean

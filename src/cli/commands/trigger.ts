@@ -31,6 +31,8 @@ const simulate = (tried: object): Request => [
   () => simulatorPath,
   (publicToken) => ({ publicToken, ...tried }),
 ]
+/** The new card is virtual, and so active at once. */
+const replaceCard: Request = ['POST', (card) => `/cards/${card}/replace`]
 const unblockPin: Request = ['POST', (card) => `${pinPath(card)}/unblock`]
 const useChip = simulate({ chip: true })
 /** A data object that the virtual chip does not have. */
@@ -54,6 +56,8 @@ const acts: Readonly<Record<string, readonly Request[]>> = {
   'card.created': [],
   'card.status_changed': [['PUT', (card) => `/cards/${card}/status`, { cardStatusCode: '62' }]],
   'card.controls_changed': [['PUT', (card) => `/cards/${card}/controls`, { version: 0 }]],
+  'card.replaced': [replaceCard],
+  'card.retired': [replaceCard],
   'pin.set': [setPin],
   'pin.revealed': [['GET', pinPath]],
   'pin.attempt_failed': [setPin, tryWrongPin],

@@ -1,5 +1,6 @@
 import type { Expiry } from '../../domain/calendar.ts'
 import type { Cvv2 } from '../../domain/cvv2.ts'
+import type { PublicToken } from '../../domain/identifiers.ts'
 import type { Pan } from '../../domain/pan.ts'
 import type { Pin } from '../../domain/pin.ts'
 import type { Secret } from '../../domain/secret.ts'
@@ -104,12 +105,18 @@ export interface Hsm extends CardDataHsm, AuditHsm, ChipHsm, VirtualChipHsm, Str
   /**
    * Generates an unpredictable card reference and a Luhn-valid 16-digit PAN of the BIN (ISO/IEC
    * 7812-1).
+   * @param publicToken the reference; by default, the HSM generates it.
    */
-  generateCardNumber(bin: string, cvk: string): Promise<CardNumber>
+  generateCardNumber(bin: string, cvk: string, publicToken?: PublicToken): Promise<CardNumber>
   /** Generates a PIN without bias, and again while it is weak. */
   generatePin(card: CardReference, rules: PinRules): Promise<StoredPin>
   /** Imports a PIN that the cardholder chose, unless it is weak and the rules reject weak PINs. */
   importPin(card: CardReference, rules: PinRules, pin: Pin): Promise<ImportedPin>
+  /**
+   * Enciphers the PIN of one card again for another card. The PIN does not change and stays inside
+   * the HSM.
+   */
+  translatePin(from: CardReference, pin: SealedPin, to: CardReference): Promise<SealedPin>
   /** Reveals the PIN in clear. The caller has already recorded the disclosure. */
   revealPin(card: CardReference, pin: StoredPin): Promise<Pin>
 

@@ -38,6 +38,7 @@ const verbs = {
   generateCardNumber: true,
   generatePin: true,
   importPin: true,
+  translatePin: true,
   revealPin: true,
   fingerprintPan: true,
   openPinBlock: true,

@@ -11,9 +11,9 @@ export const cardNumberVerbs = (
   ring: KeyRing,
   drawDigits: DigitSource,
 ): Pick<Hsm, 'generateCardNumber' | 'fingerprintPan'> => ({
-  async generateCardNumber(bin, cvk) {
+  async generateCardNumber(bin, cvk, givenToken) {
     if (cvk !== 'cvk') throw new Error(`A product names an unknown key: ${cvk}.`)
-    const publicToken = await drawPublicToken(drawDigits)
+    const publicToken = givenToken ?? (await drawPublicToken(drawDigits))
     const pan = buildPan(bin, await drawDigits(accountLength(bin)))
     return {
       publicToken,

@@ -14,11 +14,11 @@ const storageFormat = 'ISO_FORMAT_4'
 /** The only PIN verification key indicator in use. The key's reference contains the version. */
 const pvki = '1'
 
-/** Generates, imports and reveals PINs. */
+/** Generates, imports, translates and reveals PINs. */
 export const pinVerbs = (
   ring: KeyRing,
   drawDigits: DigitSource,
-): Pick<Hsm, 'generatePin' | 'importPin' | 'revealPin'> => ({
+): Pick<Hsm, 'generatePin' | 'importPin' | 'translatePin' | 'revealPin'> => ({
   async generatePin(card, rules) {
     return storablePin(ring, await openPan(ring, card), await drawPin(drawDigits, rules), rules)
   },
@@ -29,6 +29,10 @@ export const pinVerbs = (
     const stored = await storablePin(ring, pan, pin, rules)
     const chipPin = rules.hasChip ? await sealForChip(ring, pan, pin, stored) : null
     return { pin: stored, chipPin, weakness: null }
+  },
+  async translatePin(from, { pinBlock, pinKey }, to) {
+    const pin = await openPin(ring, await openPan(ring, from), pinBlock, pinKey)
+    return encipherStoredPin(ring, await openPan(ring, to), pin)
   },
   async revealPin(card, pin) {
     if (pin.pinBlock === null) throw new Error('A PVV does not reveal its PIN.')

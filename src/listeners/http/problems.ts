@@ -25,6 +25,7 @@ const problemDocument = (problem: Problem, requestId: string) => ({
   code: problem.code,
   ...(problem.detail !== undefined && { detail: problem.detail }),
   requestId,
+  ...problem.members,
   ...(problem.errors !== undefined && { errors: problem.errors }),
 })
 

@@ -26,6 +26,7 @@ import { type PaymentSimulator, paymentSimulatorRoutes } from './routes/payment-
 import { paymentRoutes } from './routes/payments.ts'
 import { listProductsRoute } from './routes/products.ts'
 import { auditLogKeysRoute, readReceiptRoute } from './routes/receipts.ts'
+import { completeReplacementRoutes, replaceCardRoute } from './routes/replacements.ts'
 import { type Simulate, simulatorRoute } from './routes/simulator.ts'
 import { type VirtualChips, virtualChipRoutes } from './routes/virtual-chip.ts'
 import * as webhookRoutes from './routes/webhooks.ts'
@@ -56,6 +57,8 @@ const routes = [
   cardRoutes.findCardRoute,
   cardRoutes.listCardsRoute,
   cardRoutes.cardStatusRoutes,
+  replaceCardRoute,
+  completeReplacementRoutes,
   setPinRoute,
   revealPinRoute,
   pinStatusRoute,

@@ -154,12 +154,14 @@ export const statusNow = (
   { statusCode, validUntil }: Pick<storedCards.CardRow, 'statusCode' | 'validUntil'>,
 ): cardStatuses.CardStatusCode => cardStatuses.statusAt(statusCode, toExpiry(validUntil), now())
 
-/** @throws `Problem` `card_closed` for a card in a final status. */
+/** @throws `Problem` `card_closed` for a card in a final status, or a retired one. */
 export function refuseClosed(
   context: CardContext,
-  card: Pick<storedCards.CardRow, 'statusCode' | 'validUntil'>,
+  card: Pick<storedCards.CardWithProduct, 'statusCode' | 'validUntil' | 'isRetired'>,
 ): void {
-  if (cardStatuses.isFinal(statusNow(context, card))) throw new Problem('card_closed')
+  if (card.isRetired || cardStatuses.isFinal(statusNow(context, card))) {
+    throw new Problem('card_closed')
+  }
 }
 
 /**

@@ -7,9 +7,10 @@ import { Problem, validationFailed } from '../../domain/problem.ts'
 import type { CardType } from '../../domain/product.ts'
 import type { CardNumber } from '../../hsm/contract/card.ts'
 import type { Hsm } from '../../hsm/contract/hsm.ts'
-import { insertCard, isNumberFree, type NewCardRow } from '../../storage/cards/create-card.ts'
+import { insertCard, type NewCardRow } from '../../storage/cards/create-card.ts'
 import { findGrantedProduct, type GrantedProduct } from '../../storage/products/products.ts'
 import * as idempotency from '../idempotency/idempotency.ts'
+import { createDraw } from './card-number.ts'
 import { type CardContext, type CreatedCard, changeEvent } from './cards.ts'
 import { type Address, type CardHolder, sealPersonalData } from './personal-data.ts'
 
@@ -27,9 +28,6 @@ interface NewCard {
   readonly activateNow?: boolean
 }
 
-/** After this many collisions in a row, the BIN is full, or a seed repeats on old data. */
-const numbersMax = 1_000
-
 /**
  * Creates a card of a product granted to the requester, with a random PIN.
  * @throws `Problem` `product_not_available`; `validation_failed` for members that the product does
@@ -41,36 +39,21 @@ export function createCard(
   card: NewCard,
   request: idempotency.RepeatableRequest | null,
 ): Promise<idempotency.Answer<CreatedCard>> {
-  let draw = drawNumber
+  const draw = createDraw(null)
   return idempotency.commitOnce<CreatedCard>(context, request, async (claimFor) => {
     const { clientId } = requester
     const product = await findGrantedProduct(context.database, clientId, card.cardProduct)
     if (!product) throw notAvailable()
     const plan = planCard(context, product, card)
     const number = await draw(context, product)
-    // Most numbers are free, so only a retry checks the number first.
-    draw = drawFreeNumber
     return createUnderNumber(context, requester, { ...plan, number }, claimFor)
   })
 }
 
 /** The error for a missing product and for a product of other clients. */
-const notAvailable = (): Problem => {
+export const notAvailable = (): Problem => {
   const detail = 'must be the productId of an active product that is granted to your client'
   return new Problem('product_not_available', { errors: [{ pointer: '/cardProduct', detail }] })
-}
-
-type Draw = (context: CardContext, product: GrantedProduct) => Promise<CardNumber>
-
-const drawNumber: Draw = ({ hsm }, { bin, cvk }) => hsm.generateCardNumber(bin, cvk)
-
-const drawFreeNumber: Draw = async (context, product) => {
-  for (let numbers = 1; numbers <= numbersMax; numbers += 1) {
-    const number = await drawNumber(context, product)
-    const { panFingerprints, publicToken } = number
-    if (await isNumberFree(context.database, publicToken, panFingerprints)) return number
-  }
-  throw new Error(`No number is free in the BIN of product ${product.productId}.`)
 }
 
 /** A validated card without its number. */

@@ -1,4 +1,5 @@
 import { formatDate } from '../../domain/calendar.ts'
+import { listLifeMoves } from '../../domain/card-life.ts'
 import * as cardStatuses from '../../domain/card-status.ts'
 import type { Requester } from '../../domain/client.ts'
 import type { PublicToken } from '../../domain/identifiers.ts'
@@ -7,6 +8,7 @@ import { findCard } from '../../storage/cards/cards.ts'
 import { expireCards, updateCardStatus } from '../../storage/cards/changes.ts'
 import { expireIdempotencyRecords, rememberAnswer } from '../../storage/idempotency/idempotency.ts'
 import { type Answer, commitOnce, type RepeatableRequest } from '../idempotency/idempotency.ts'
+import { activateSuccessor } from './activation.ts'
 import * as cards from './cards.ts'
 
 /**
@@ -33,7 +35,8 @@ interface StatusChange {
 }
 
 /**
- * Moves a card to another status. Setting the present status changes nothing and records no event.
+ * Moves a card to another status. The activation of a successor retires the cards that it replaces.
+ * Setting the present status changes nothing and records no event.
  * @throws `Problem` `card_not_found`; `card_status_conflict`, naming the allowed moves.
  */
 export const changeCardStatus = (
@@ -50,7 +53,13 @@ export const changeCardStatus = (
     const from = cards.statusNow(context, card)
     const claim = await claimFor(null)
     if (from === to) return { isDone: await rememberAnswer(database, claim), result: null }
-    refuseMove(from, to, onlyFrom)
+    refuseMove(from, to, onlyFrom, card.isRetired)
+    if (to === '00' && from === '02' && card.generation > 0) {
+      return {
+        isDone: await activateSuccessor(context, requester, { publicToken, note }, claimFor),
+        result: null,
+      }
+    }
     const event = await cards.changeEvent(context, requester, {
       publicToken,
       type: 'card.status_changed',
@@ -66,17 +75,21 @@ function refuseMove(
   from: cardStatuses.CardStatusCode,
   to: cardStatuses.CardStatusCode,
   onlyFrom = from,
+  isRetired = false,
 ): void {
-  if (from === onlyFrom && cardStatuses.mayMove(from, to)) return
-  if (from !== onlyFrom && cardStatuses.mayMove(from, to)) {
+  const moves = listLifeMoves(isRetired && from === '62' ? 'retired' : from)
+  if (from === onlyFrom && moves.includes(to)) return
+  if (from !== onlyFrom && moves.includes(to)) {
     const detail =
       `The card is ${nameStatus(from)}. ` +
       `This act moves it to ${nameStatus(to)} only from ${nameStatus(onlyFrom)}.`
     throw new Problem('card_status_conflict', { detail })
   }
-  const allowed = cardStatuses.allowedMoves(from).map(nameStatus)
+  const allowed = moves.map(nameStatus)
   const offer = allowed.length > 0 ? `It may become ${allowed.join(', ')}` : 'This status is final'
-  const detail = `The card is ${nameStatus(from)}; it cannot become ${nameStatus(to)}. ${offer}.`
+  const state = isRetired ? ' and retired, because another card took its place' : ''
+  const detail =
+    `The card is ${nameStatus(from)}${state}; ` + `it cannot become ${nameStatus(to)}. ${offer}.`
   throw new Problem('card_status_conflict', { detail })
 }
 

@@ -73,7 +73,7 @@ select card.public_token as "publicToken", card.last_sequence as "lastSequence",
     sha256(convert_to(json_build_array(card.status_code, card.status_before_expiry,
       card.retired_at at time zone 'UTC')::text, 'UTF8')),
     sha256(convert_to(json_build_array(encode(card.pin_block, 'hex'), card.pvv, card.pin_version,
-      card.carried_pin_version)::text, 'UTF8')),
+      card.carried_pin_version, card.pin_source_token)::text, 'UTF8')),
     sha256(convert_to(json_build_array(card.pin_key)::text, 'UTF8')),
     sha256(convert_to(
       json_build_array(pin.try_limit, pin.epoch, pin.blocked_by_client)::text, 'UTF8')),

@@ -38,21 +38,21 @@ export const digestedCardColumns: readonly CardColumns[] = [
   },
   {
     group: 'status',
-    changedBy: ['card.created', 'card.status_changed', 'card.renewed'],
+    changedBy: ['card.created', 'card.status_changed', 'card.renewed', 'card.retired'],
   },
   {
     group: 'pin',
-    changedBy: ['card.created', 'pin.set'],
+    changedBy: ['card.created', 'pin.set', 'card.activated'],
     alsoWith: 'pin key',
   },
   {
     group: 'pin key',
-    changedBy: ['card.created', 'pin.set'],
+    changedBy: ['card.created', 'pin.set', 'card.activated'],
     orByKeyAct: true,
   },
   {
     group: 'pin tries',
-    changedBy: ['card.created', 'pin.blocked', 'pin.unblocked'],
+    changedBy: ['card.created', 'pin.blocked', 'pin.unblocked', 'card.activated', 'card.retired'],
   },
   {
     group: 'cvv tries',

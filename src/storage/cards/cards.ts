@@ -24,6 +24,16 @@ export interface CardRow {
   readonly createdAt: Date
 }
 
+/** The place of a card in the line of cards that replaced each other. */
+interface CardInLine {
+  /** The first card of the line. */
+  readonly lineToken: PublicToken
+  /** 0 for the first card. */
+  readonly generation: number
+  /** Whether another card of the line took its place: it can never be active again. */
+  readonly isRetired: boolean
+}
+
 /** A card with its tries, in one read. */
 export interface CardWithTries extends CardRow {
   readonly pinLimit: number
@@ -43,17 +53,17 @@ interface CardOfClient {
   readonly clientId: string
 }
 
-const selectCard = shared.declareRead<CardOfClient, CardWithTries>('find_card')
+const selectCard = shared.declareRead<CardOfClient, CardWithTries & CardInLine>('find_card')
 
 /** Returns a client's card, or null. Another client's card gives null. */
 export const findCard = (
   database: Database,
   publicToken: PublicToken,
   clientId: string,
-): Promise<CardWithTries | null> => selectCard(database, { publicToken, clientId })
+): Promise<(CardWithTries & CardInLine) | null> => selectCard(database, { publicToken, clientId })
 
 /** A card with its product's PIN rules. */
-export interface CardWithProduct extends CardRow {
+export interface CardWithProduct extends CardRow, CardInLine {
   readonly encryptedPan: Uint8Array
   readonly pinBlock: Uint8Array | null
   readonly pvv: string | null

@@ -2,6 +2,7 @@
 
 -- name: find_card_controls
 select card.status_code as "statusCode", card.valid_until as "validUntil",
+  card.retired_at is not null as "isRetired",
   own.controls::text as "controls", card.controls_version as "version"
 from card
 left join card_controls as own

@@ -19,6 +19,7 @@ interface ControlledCard {
   readonly statusCode: CardStatusCode
   /** `YYYY-MM-DD`, the last day before the status 54. */
   readonly validUntil: string
+  readonly isRetired: boolean
   readonly controls: Controls
   /** 0 before the first change. */
   readonly version: number

@@ -67,23 +67,31 @@ export async function insertCard(
   database: Database,
   { card, claim, event, panFingerprints, productVersion }: NumberedCard,
 ): Promise<boolean> {
-  // In one order, so that two cards with the same number never deadlock.
-  const sorted = panFingerprints.toSorted((one, other) =>
-    Buffer.compare(one.fingerprint, other.fingerprint),
-  )
   const creation: CardCreation = {
     ...card,
     ...eventParameters(event),
     ...claimParameters(claim),
+    ...joinFingerprints(panFingerprints),
     productVersion,
-    panFingerprints: joinBytes(sorted.map(({ fingerprint }) => fingerprint)),
-    fingerprintKeyVersions: sorted.map(({ keyVersion }) => keyVersion).join(','),
   }
   try {
     return (await createCard(database, event.publicToken, creation))?.isDone ?? false
   } catch (error) {
     if (isUndone(error)) return false
     throw error
+  }
+}
+
+/** The parameters of fingerprints, in one order: two cards with the same number never deadlock. */
+export function joinFingerprints(
+  panFingerprints: readonly PanFingerprintColumns[],
+): Pick<CardCreation, 'panFingerprints' | 'fingerprintKeyVersions'> {
+  const sorted = panFingerprints.toSorted((one, other) =>
+    Buffer.compare(one.fingerprint, other.fingerprint),
+  )
+  return {
+    panFingerprints: joinBytes(sorted.map(({ fingerprint }) => fingerprint)),
+    fingerprintKeyVersions: sorted.map(({ keyVersion }) => keyVersion).join(','),
   }
 }
 

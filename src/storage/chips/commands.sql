@@ -30,7 +30,7 @@ select request_chip_command(
 
 -- name: find_chipped_card
 select card.status_code as "statusCode", card.valid_until as "validUntil",
-  card.last_sequence as "lastSequence",
+  card.last_sequence as "lastSequence", card.retired_at is not null as "isRetired",
   card.card_type = 'Physical' and product.chip is not null as "hasChip"
 from (
   select *

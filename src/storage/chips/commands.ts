@@ -38,6 +38,7 @@ export interface ChippedCard {
   readonly statusCode: CardStatusCode
   /** `YYYY-MM-DD`, the last day before the status 54. */
   readonly validUntil: string
+  readonly isRetired: boolean
   readonly lastSequence: number
   /** Whether it is a physical card of a product with chips. */
   readonly hasChip: boolean

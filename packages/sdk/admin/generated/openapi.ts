@@ -3198,6 +3198,8 @@ export interface components {
             readonly code: string;
             readonly detail?: string;
             readonly requestId: string;
+            /** @description The successor of the card: with `card_already_replaced`. */
+            readonly replacedBy?: string;
             readonly errors?: readonly {
                 /** @description A JSON Pointer to the member or parameter; `""` is the whole body. */
                 readonly pointer: string;

@@ -86,6 +86,50 @@ export interface paths {
         readonly patch?: never;
         readonly trace?: never;
     };
+    readonly "/thr/processor/cards/{publicToken}/replace": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly get?: never;
+        readonly put?: never;
+        /**
+         * Replace a card
+         * @description Creates a new card, with another number, in the place of a card. The replaced card works until the new one is activated, unless the reason ends it.
+         */
+        readonly post: operations["replaceCard"];
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/thr/processor/cards/{publicToken}/complete-replacement": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly get?: never;
+        /**
+         * Complete a replacement
+         * @description Retires a replaced card now, whether or not its successor has been activated.
+         */
+        readonly put: operations["completeReplacement"];
+        readonly post?: never;
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        /**
+         * Complete a replacement
+         * @description Retires a replaced card now, whether or not its successor has been activated.
+         */
+        readonly patch: operations["patchReplacement"];
+        readonly trace?: never;
+    };
     readonly "/thr/processor/card-pin/{publicToken}/pin": {
         readonly parameters: {
             readonly query?: never;
@@ -1499,7 +1543,7 @@ export interface components {
              *       "pin.blocked"
              *     ]
              */
-            readonly events: readonly ("card.created" | "card.status_changed" | "card.controls_changed" | "card.renewal_ordered" | "card.renewed" | "card.renewal_cancelled" | "card.converted" | "card_data.revealed" | "pin.set" | "pin.revealed" | "pin.attempt_failed" | "pin.blocked" | "pin.unblocked" | "cvv.attempt_failed" | "cvv.blocked" | "cvv.unblocked" | "authorization.approved" | "authorization.declined" | "decision.late" | "decision_endpoint.degraded" | "decision_endpoint.recovered" | "payment.changed" | "payment.forced" | "payment.expired" | "chip.command_queued" | "chip.command_sent" | "chip.command_done" | "chip.command_failed")[] | readonly "*"[];
+            readonly events: readonly ("card.created" | "card.status_changed" | "card.controls_changed" | "card.renewal_ordered" | "card.renewed" | "card.renewal_cancelled" | "card.converted" | "card.replaced" | "card.activated" | "card.retired" | "card_data.revealed" | "pin.set" | "pin.revealed" | "pin.attempt_failed" | "pin.blocked" | "pin.unblocked" | "cvv.attempt_failed" | "cvv.blocked" | "cvv.unblocked" | "authorization.approved" | "authorization.declined" | "decision.late" | "decision_endpoint.degraded" | "decision_endpoint.recovered" | "payment.changed" | "payment.forced" | "payment.expired" | "chip.command_queued" | "chip.command_sent" | "chip.command_done" | "chip.command_failed")[] | readonly "*"[];
             /** @description Must not contain control characters, unpaired surrogates or a card number. */
             readonly description?: string;
         };
@@ -1538,7 +1582,7 @@ export interface components {
             /** @example 5f0c1d52-8f0e-4d5a-9a53-0c6a1a3b7c11 */
             readonly webhookId: string;
             readonly url: string;
-            readonly events: readonly ("card.created" | "card.status_changed" | "card.controls_changed" | "card.renewal_ordered" | "card.renewed" | "card.renewal_cancelled" | "card.converted" | "card_data.revealed" | "pin.set" | "pin.revealed" | "pin.attempt_failed" | "pin.blocked" | "pin.unblocked" | "cvv.attempt_failed" | "cvv.blocked" | "cvv.unblocked" | "authorization.approved" | "authorization.declined" | "decision.late" | "decision_endpoint.degraded" | "decision_endpoint.recovered" | "payment.changed" | "payment.forced" | "payment.expired" | "chip.command_queued" | "chip.command_sent" | "chip.command_done" | "chip.command_failed" | "*")[];
+            readonly events: readonly ("card.created" | "card.status_changed" | "card.controls_changed" | "card.renewal_ordered" | "card.renewed" | "card.renewal_cancelled" | "card.converted" | "card.replaced" | "card.activated" | "card.retired" | "card_data.revealed" | "pin.set" | "pin.revealed" | "pin.attempt_failed" | "pin.blocked" | "pin.unblocked" | "cvv.attempt_failed" | "cvv.blocked" | "cvv.unblocked" | "authorization.approved" | "authorization.declined" | "decision.late" | "decision_endpoint.degraded" | "decision_endpoint.recovered" | "payment.changed" | "payment.forced" | "payment.expired" | "chip.command_queued" | "chip.command_sent" | "chip.command_done" | "chip.command_failed" | "*")[];
             readonly description?: string;
             /**
              * @description `Disabled` webhooks get no messages.
@@ -1830,7 +1874,7 @@ export interface components {
             /** @description The `webhook-id` of the message. */
             readonly eventId: string;
             /** @enum {string} */
-            readonly type: "card.created" | "card.status_changed" | "card.controls_changed" | "card.renewal_ordered" | "card.renewed" | "card.renewal_cancelled" | "card.converted" | "card_data.revealed" | "pin.set" | "pin.revealed" | "pin.attempt_failed" | "pin.blocked" | "pin.unblocked" | "cvv.attempt_failed" | "cvv.blocked" | "cvv.unblocked" | "authorization.approved" | "authorization.declined" | "decision.late" | "decision_endpoint.degraded" | "decision_endpoint.recovered" | "payment.changed" | "payment.forced" | "payment.expired" | "chip.command_queued" | "chip.command_sent" | "chip.command_done" | "chip.command_failed" | "webhook.ping";
+            readonly type: "card.created" | "card.status_changed" | "card.controls_changed" | "card.renewal_ordered" | "card.renewed" | "card.renewal_cancelled" | "card.converted" | "card.replaced" | "card.activated" | "card.retired" | "card_data.revealed" | "pin.set" | "pin.revealed" | "pin.attempt_failed" | "pin.blocked" | "pin.unblocked" | "cvv.attempt_failed" | "cvv.blocked" | "cvv.unblocked" | "authorization.approved" | "authorization.declined" | "decision.late" | "decision_endpoint.degraded" | "decision_endpoint.recovered" | "payment.changed" | "payment.forced" | "payment.expired" | "chip.command_queued" | "chip.command_sent" | "chip.command_done" | "chip.command_failed" | "webhook.ping";
             /** @enum {string} */
             readonly status: "Pending" | "Delivered" | "Failed";
             /** Format: date-time */
@@ -1932,7 +1976,7 @@ export interface components {
              */
             readonly id: string;
             /** @enum {string} */
-            readonly type: "card.created" | "card.status_changed" | "card.controls_changed" | "card.renewal_ordered" | "card.renewed" | "card.renewal_cancelled" | "card.converted" | "card_data.revealed" | "pin.set" | "pin.revealed" | "pin.attempt_failed" | "pin.blocked" | "pin.unblocked" | "cvv.attempt_failed" | "cvv.blocked" | "cvv.unblocked" | "authorization.approved" | "authorization.declined" | "decision.late" | "decision_endpoint.degraded" | "decision_endpoint.recovered" | "payment.changed" | "payment.forced" | "payment.expired" | "chip.command_queued" | "chip.command_sent" | "chip.command_done" | "chip.command_failed";
+            readonly type: "card.created" | "card.status_changed" | "card.controls_changed" | "card.renewal_ordered" | "card.renewed" | "card.renewal_cancelled" | "card.converted" | "card.replaced" | "card.activated" | "card.retired" | "card_data.revealed" | "pin.set" | "pin.revealed" | "pin.attempt_failed" | "pin.blocked" | "pin.unblocked" | "cvv.attempt_failed" | "cvv.blocked" | "cvv.unblocked" | "authorization.approved" | "authorization.declined" | "decision.late" | "decision_endpoint.degraded" | "decision_endpoint.recovered" | "payment.changed" | "payment.forced" | "payment.expired" | "chip.command_queued" | "chip.command_sent" | "chip.command_done" | "chip.command_failed";
             /**
              * Format: date-time
              * @description The time of the act.
@@ -2358,6 +2402,8 @@ export interface components {
             readonly code: string;
             readonly detail?: string;
             readonly requestId: string;
+            /** @description The successor of the card: with `card_already_replaced`. */
+            readonly replacedBy?: string;
             readonly errors?: readonly {
                 /** @description A JSON Pointer to the member or parameter; `""` is the whole body. */
                 readonly pointer: string;
@@ -2738,6 +2784,40 @@ export interface components {
              * @example whsec_C2FVsBQIhrscChlQIMV+b5sSYspob7oD
              */
             readonly secret?: string;
+        };
+        readonly ReplaceCard: {
+            /**
+             * @description Default: `Lost` for 41, `Stolen` for 43, otherwise `Damaged`. `Lost` and `Stolen` move the card to 41 and 43, and `Compromised` retires it, in the same act.
+             * @enum {string}
+             */
+            readonly reason?: "Lost" | "Stolen" | "Damaged" | "Compromised" | "Upgrade";
+            /**
+             * @description Default: the product of the card.
+             * @example 1001
+             */
+            readonly cardProduct?: number;
+            /**
+             * @description Default: the product's validity from today.
+             * @example 2029-06
+             */
+            readonly expiryDate?: string;
+            /** @description Whether the new card has the expiry of the card. */
+            readonly moveExpiryDate?: boolean;
+            /** @description Whether the new card has the PIN of the card. Default: true if the PIN can move, but false for `Stolen` and `Compromised`. */
+            readonly movePin?: boolean;
+            /** @description Accepted: Pinfold holds no balances. */
+            readonly moveBalance?: boolean;
+            /** @description Accepted: the new card shares what the card has spent. */
+            readonly moveLimitAccumulators?: boolean;
+            /** @description Accepted: cards have no child cards. */
+            readonly moveChildCards?: boolean;
+            /** @description Default: true for Virtual, false for Physical. */
+            readonly activateNow?: boolean;
+            readonly fulfilment?: components["schemas"]["Address"];
+            /** @description Must not contain control characters, unpaired surrogates or a card number. */
+            readonly freetext1?: string;
+            /** @description Must not contain control characters, unpaired surrogates or a card number. */
+            readonly freetext2?: string;
         };
         readonly ReplaceCardControls: {
             /**
@@ -3202,6 +3282,44 @@ export interface components {
             /** @description Null is no limit, and 0 allows nothing. */
             readonly maximumCount?: number | null;
         };
+        readonly Successor: {
+            /** @example 4820117360 */
+            readonly publicToken: string;
+            /** @example C-1 */
+            readonly customerReference?: string;
+            /** @enum {string} */
+            readonly cardType: "Physical" | "Virtual";
+            /** @example 1001 */
+            readonly cardProduct: number;
+            /** @example ANA LIM */
+            readonly embossName: string;
+            /** @example 400000******1234 */
+            readonly maskedPan: string;
+            /**
+             * Format: date
+             * @example 2030-11-30
+             */
+            readonly startDate: string;
+            /**
+             * Format: date
+             * @example 2030-11-30
+             */
+            readonly expiryDate: string;
+            readonly designId?: string;
+            /** @enum {string} */
+            readonly status: "Lost" | "Stolen" | "Closed" | "Expired" | "Restricted" | "Destroyed" | "Inactive" | "Active";
+            /** @enum {string} */
+            readonly cardStatusCode: "00" | "02" | "41" | "43" | "46" | "54" | "62" | "83";
+            /** @example Active */
+            readonly cardStatusDescription: string;
+            /**
+             * @description The card that it replaces.
+             * @example 4820117360
+             */
+            readonly replacementFor: string;
+            /** @description Whether it has the PIN of that card. */
+            readonly pinMoved: boolean;
+        };
         readonly TryStatus: {
             /** @enum {string} */
             readonly status: "Unblocked" | "Blocked";
@@ -3240,7 +3358,7 @@ export interface components {
              *       "pin.blocked"
              *     ]
              */
-            readonly events: readonly ("card.created" | "card.status_changed" | "card.controls_changed" | "card.renewal_ordered" | "card.renewed" | "card.renewal_cancelled" | "card.converted" | "card_data.revealed" | "pin.set" | "pin.revealed" | "pin.attempt_failed" | "pin.blocked" | "pin.unblocked" | "cvv.attempt_failed" | "cvv.blocked" | "cvv.unblocked" | "authorization.approved" | "authorization.declined" | "decision.late" | "decision_endpoint.degraded" | "decision_endpoint.recovered" | "payment.changed" | "payment.forced" | "payment.expired" | "chip.command_queued" | "chip.command_sent" | "chip.command_done" | "chip.command_failed")[] | readonly "*"[];
+            readonly events: readonly ("card.created" | "card.status_changed" | "card.controls_changed" | "card.renewal_ordered" | "card.renewed" | "card.renewal_cancelled" | "card.converted" | "card.replaced" | "card.activated" | "card.retired" | "card_data.revealed" | "pin.set" | "pin.revealed" | "pin.attempt_failed" | "pin.blocked" | "pin.unblocked" | "cvv.attempt_failed" | "cvv.blocked" | "cvv.unblocked" | "authorization.approved" | "authorization.declined" | "decision.late" | "decision_endpoint.degraded" | "decision_endpoint.recovered" | "payment.changed" | "payment.forced" | "payment.expired" | "chip.command_queued" | "chip.command_sent" | "chip.command_done" | "chip.command_failed")[] | readonly "*"[];
             /** @description Must not contain control characters, unpaired surrogates or a card number. */
             readonly description?: string;
             /**
@@ -3253,7 +3371,7 @@ export interface components {
             /** @example 5f0c1d52-8f0e-4d5a-9a53-0c6a1a3b7c11 */
             readonly webhookId: string;
             readonly url: string;
-            readonly events: readonly ("card.created" | "card.status_changed" | "card.controls_changed" | "card.renewal_ordered" | "card.renewed" | "card.renewal_cancelled" | "card.converted" | "card_data.revealed" | "pin.set" | "pin.revealed" | "pin.attempt_failed" | "pin.blocked" | "pin.unblocked" | "cvv.attempt_failed" | "cvv.blocked" | "cvv.unblocked" | "authorization.approved" | "authorization.declined" | "decision.late" | "decision_endpoint.degraded" | "decision_endpoint.recovered" | "payment.changed" | "payment.forced" | "payment.expired" | "chip.command_queued" | "chip.command_sent" | "chip.command_done" | "chip.command_failed" | "*")[];
+            readonly events: readonly ("card.created" | "card.status_changed" | "card.controls_changed" | "card.renewal_ordered" | "card.renewed" | "card.renewal_cancelled" | "card.converted" | "card.replaced" | "card.activated" | "card.retired" | "card_data.revealed" | "pin.set" | "pin.revealed" | "pin.attempt_failed" | "pin.blocked" | "pin.unblocked" | "cvv.attempt_failed" | "cvv.blocked" | "cvv.unblocked" | "authorization.approved" | "authorization.declined" | "decision.late" | "decision_endpoint.degraded" | "decision_endpoint.recovered" | "payment.changed" | "payment.forced" | "payment.expired" | "chip.command_queued" | "chip.command_sent" | "chip.command_done" | "chip.command_failed" | "*")[];
             readonly description?: string;
             /**
              * @description `Disabled` webhooks get no messages.
@@ -3874,6 +3992,243 @@ export interface operations {
              * @description `idempotency_key_in_use`: A request with this Idempotency-Key is still running.
              *
              *     `card_status_conflict`: The card cannot move to this status.
+             */
+            readonly 409: {
+                headers: {
+                    readonly "X-Request-Id": components["headers"]["X-Request-Id"];
+                    readonly "Api-Version": components["headers"]["Api-Version"];
+                    readonly "Retry-After": components["headers"]["Retry-After"];
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            readonly 413: components["responses"]["BodyTooLarge"];
+            readonly 415: components["responses"]["UnsupportedMediaType"];
+            readonly 421: components["responses"]["MisdirectedRequest"];
+            /**
+             * @description `validation_failed`: The request has members that are not valid.
+             *
+             *     `idempotency_key_reused`: This Idempotency-Key belongs to another request.
+             */
+            readonly 422: {
+                headers: {
+                    readonly "X-Request-Id": components["headers"]["X-Request-Id"];
+                    readonly "Api-Version": components["headers"]["Api-Version"];
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            readonly 429: components["responses"]["RateLimited"];
+            readonly 500: components["responses"]["InternalError"];
+            readonly 503: components["responses"]["Unavailable"];
+        };
+    };
+    readonly replaceCard: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: {
+                /** @description Any 1 to 255 visible ASCII characters, new for each new request. A repeat with the same key returns the first 2xx answer for 24 hours, and has no second effect. */
+                readonly "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
+            readonly path: {
+                /** @description From the answer of Create Card. */
+                readonly publicToken: string;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: {
+            readonly content: {
+                /**
+                 * @example {
+                 *       "reason": "Damaged"
+                 *     }
+                 */
+                readonly "application/json": components["schemas"]["ReplaceCard"];
+            };
+        };
+        readonly responses: {
+            /** @description OK */
+            readonly 200: {
+                headers: {
+                    readonly "X-Request-Id": components["headers"]["X-Request-Id"];
+                    readonly "Api-Version": components["headers"]["Api-Version"];
+                    readonly "Idempotency-Replayed": components["headers"]["Idempotency-Replayed"];
+                    readonly RateLimit: components["headers"]["RateLimit"];
+                    readonly "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["Successor"];
+                };
+            };
+            readonly 400: components["responses"]["MalformedRequest"];
+            readonly 401: components["responses"]["Unauthenticated"];
+            readonly 403: components["responses"]["InsufficientScope"];
+            readonly 404: components["responses"]["CardNotFound"];
+            /**
+             * @description `idempotency_key_in_use`: A request with this Idempotency-Key is still running.
+             *
+             *     `card_closed`: The card is closed permanently.
+             *
+             *     `card_already_replaced`: The card is already replaced.
+             */
+            readonly 409: {
+                headers: {
+                    readonly "X-Request-Id": components["headers"]["X-Request-Id"];
+                    readonly "Api-Version": components["headers"]["Api-Version"];
+                    readonly "Retry-After": components["headers"]["Retry-After"];
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            readonly 413: components["responses"]["BodyTooLarge"];
+            readonly 415: components["responses"]["UnsupportedMediaType"];
+            readonly 421: components["responses"]["MisdirectedRequest"];
+            /**
+             * @description `validation_failed`: The request has members that are not valid.
+             *
+             *     `idempotency_key_reused`: This Idempotency-Key belongs to another request.
+             *
+             *     `product_not_available`: This card product is not available.
+             *
+             *     `pin_not_transferable`: The PIN cannot move to the new card.
+             */
+            readonly 422: {
+                headers: {
+                    readonly "X-Request-Id": components["headers"]["X-Request-Id"];
+                    readonly "Api-Version": components["headers"]["Api-Version"];
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            readonly 429: components["responses"]["RateLimited"];
+            readonly 500: components["responses"]["InternalError"];
+            readonly 503: components["responses"]["Unavailable"];
+        };
+    };
+    readonly completeReplacement: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: {
+                /** @description Any 1 to 255 visible ASCII characters, new for each new request. A repeat with the same key returns the first 2xx answer for 24 hours, and has no second effect. */
+                readonly "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
+            readonly path: {
+                /** @description From the answer of Create Card. */
+                readonly publicToken: string;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: {
+            readonly content: {
+                /** @example {} */
+                readonly "application/json": components["schemas"]["EmptyBody"];
+            };
+        };
+        readonly responses: {
+            /** @description No content. */
+            readonly 204: {
+                headers: {
+                    readonly "X-Request-Id": components["headers"]["X-Request-Id"];
+                    readonly "Api-Version": components["headers"]["Api-Version"];
+                    readonly "Idempotency-Replayed": components["headers"]["Idempotency-Replayed"];
+                    readonly RateLimit: components["headers"]["RateLimit"];
+                    readonly "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    readonly [name: string]: unknown;
+                };
+                content?: never;
+            };
+            readonly 400: components["responses"]["MalformedRequest"];
+            readonly 401: components["responses"]["Unauthenticated"];
+            readonly 403: components["responses"]["InsufficientScope"];
+            readonly 404: components["responses"]["CardNotFound"];
+            /**
+             * @description `idempotency_key_in_use`: A request with this Idempotency-Key is still running.
+             *
+             *     `not_replaced`: The card is not replaced.
+             */
+            readonly 409: {
+                headers: {
+                    readonly "X-Request-Id": components["headers"]["X-Request-Id"];
+                    readonly "Api-Version": components["headers"]["Api-Version"];
+                    readonly "Retry-After": components["headers"]["Retry-After"];
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            readonly 413: components["responses"]["BodyTooLarge"];
+            readonly 415: components["responses"]["UnsupportedMediaType"];
+            readonly 421: components["responses"]["MisdirectedRequest"];
+            /**
+             * @description `validation_failed`: The request has members that are not valid.
+             *
+             *     `idempotency_key_reused`: This Idempotency-Key belongs to another request.
+             */
+            readonly 422: {
+                headers: {
+                    readonly "X-Request-Id": components["headers"]["X-Request-Id"];
+                    readonly "Api-Version": components["headers"]["Api-Version"];
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            readonly 429: components["responses"]["RateLimited"];
+            readonly 500: components["responses"]["InternalError"];
+            readonly 503: components["responses"]["Unavailable"];
+        };
+    };
+    readonly patchReplacement: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: {
+                /** @description Any 1 to 255 visible ASCII characters, new for each new request. A repeat with the same key returns the first 2xx answer for 24 hours, and has no second effect. */
+                readonly "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
+            readonly path: {
+                /** @description From the answer of Create Card. */
+                readonly publicToken: string;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: {
+            readonly content: {
+                /** @example {} */
+                readonly "application/json": components["schemas"]["EmptyBody"];
+            };
+        };
+        readonly responses: {
+            /** @description No content. */
+            readonly 204: {
+                headers: {
+                    readonly "X-Request-Id": components["headers"]["X-Request-Id"];
+                    readonly "Api-Version": components["headers"]["Api-Version"];
+                    readonly "Idempotency-Replayed": components["headers"]["Idempotency-Replayed"];
+                    readonly RateLimit: components["headers"]["RateLimit"];
+                    readonly "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    readonly [name: string]: unknown;
+                };
+                content?: never;
+            };
+            readonly 400: components["responses"]["MalformedRequest"];
+            readonly 401: components["responses"]["Unauthenticated"];
+            readonly 403: components["responses"]["InsufficientScope"];
+            readonly 404: components["responses"]["CardNotFound"];
+            /**
+             * @description `idempotency_key_in_use`: A request with this Idempotency-Key is still running.
+             *
+             *     `not_replaced`: The card is not replaced.
              */
             readonly 409: {
                 headers: {

@@ -8,7 +8,9 @@ import type {
   CreatedCard,
   GetCardData,
   Product,
+  ReplaceCard,
   SealedCardData,
+  Successor,
 } from '../models.ts'
 import {
   type Calls,
@@ -38,6 +40,18 @@ export interface Cards {
     change: ChangeCardStatus,
     options?: ChangeOptions,
   ): Promise<CardStatus>
+  /**
+   * Replaces a card by a new one with another number. The card works until the new one is active,
+   * unless the reason ends it. Scope `cards.write`.
+   * @throws CardAlreadyReplaced, whose `replacedBy` names the successor.
+   */
+  replace(
+    publicToken: string,
+    replacement?: ReplaceCard,
+    options?: ChangeOptions,
+  ): Promise<Successor>
+  /** Retires a replaced card before its successor is active. Scope `cards.write`. */
+  completeReplacement(publicToken: string, options?: ChangeOptions): Promise<void>
   /** All attempts with a PIN or CVV, newest first; never the value. Scope `cards.read`. */
   listAttempts(
     publicToken: string,
@@ -59,6 +73,15 @@ export function cards({ get, page, post, put }: Calls): Cards {
       readAfter(put<'changeCardStatus'>(path`/cards/${publicToken}/status`, change, options), () =>
         retrieveStatus(publicToken, options),
       ),
+    replace: (publicToken, replacement, options) =>
+      post<'replaceCard'>(path`/cards/${publicToken}/replace`, replacement, options),
+    async completeReplacement(publicToken, options) {
+      await put<'completeReplacement'>(
+        path`/cards/${publicToken}/complete-replacement`,
+        {},
+        options,
+      )
+    },
     listAttempts(publicToken, query = {}, options) {
       const address = path`/cards/${publicToken}/attempts`
       return listing((rest) => page<'listAttempts'>(address, rest, options), query)

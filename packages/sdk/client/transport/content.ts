@@ -54,7 +54,8 @@ export function parseProblem({ headers, status, text }: Answer): PinfoldError {
   const requestId = toText(problem.requestId) ?? headers.get('x-request-id') ?? undefined
   const errors = parseErrors(problem.errors)
   const answer: ProblemAnswer = { code, title, status, requestId, errors, retryAfterSeconds }
-  return new Kind({ ...answer, detail: toText(problem.detail) })
+  const replacedBy = toText(problem.replacedBy)
+  return new Kind({ ...answer, detail: toText(problem.detail), replacedBy })
 }
 
 /**

@@ -11,6 +11,9 @@ export const ProblemSchema = Type.Object(
     code: Type.String({ examples: ['validation_failed'] }),
     detail: Type.Optional(Type.String()),
     requestId: Type.String(),
+    replacedBy: Type.Optional(
+      Type.String({ description: 'The successor of the card: with `card_already_replaced`.' }),
+    ),
     errors: Type.Optional(
       Type.Array(
         Type.Object({

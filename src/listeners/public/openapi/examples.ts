@@ -34,6 +34,7 @@ const getCardData: GetCardDataBody = {
 }
 const simulateAuthorization: AskedSimulation = { publicToken: '4820117360', pin: '1357' }
 const changeCardStatus: Static<typeof cardSchemas.ChangeCardStatusSchema> = { cardStatusCode: '62' }
+const replaceCard: Static<typeof cardSchemas.ReplaceCardSchema> = { reason: 'Damaged' }
 const replaceCardControls: Static<typeof controlSchemas.ReplaceCardControlsSchema> = {
   version: 2,
   merchantCategories: { blocked: ['7995'] },
@@ -77,6 +78,9 @@ export const bodyExamples: Readonly<Record<string, object>> = {
   updateCvvStatus,
   unblockPin,
   changeCardStatus,
+  replaceCard,
+  completeReplacement: {},
+  patchReplacement: {},
   replaceCardControls,
   explainControls,
   backTestCardControls,

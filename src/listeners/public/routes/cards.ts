@@ -191,7 +191,7 @@ export function listAttemptsRoute({ app, base, issuing }: PublicApi): void {
 }
 
 /** A postal code is optional only in countries without postal codes. */
-const requirePostalCode =
+export const requirePostalCode =
   (name: 'address' | 'fulfilment'): BodyRule =>
   ({ [name]: address }) => {
     // The schema rejects other values.

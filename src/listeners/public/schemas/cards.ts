@@ -1,6 +1,7 @@
 import Type, { type Static } from 'typebox'
 import { cardStatusCodes, cardStatuses } from '../../../domain/card-status.ts'
 import { cardTypes } from '../../../domain/product.ts'
+import { replacementReasons } from '../../../domain/replacement.ts'
 import { entryModes } from '../../../operations/authorizations/authorization.ts'
 import { pageMembers } from '../../http/pages.ts'
 import { bodyLimit } from '../../http/problems.ts'
@@ -139,6 +140,43 @@ export const ChangeCardStatusSchema = Type.Object(
   closed,
 )
 
+const moved = (description: string) => Type.Optional(Type.Boolean({ description }))
+
+export const ReplaceCardSchema = Type.Object(
+  {
+    reason: Type.Optional(
+      Type.Enum([...replacementReasons], {
+        description:
+          'Default: `Lost` for 41, `Stolen` for 43, otherwise `Damaged`. `Lost` and `Stolen` ' +
+          'move the card to 41 and 43, and `Compromised` retires it, in the same act.',
+      }),
+    ),
+    cardProduct: Type.Optional(
+      productId({ description: 'Default: the product of the card.', examples: [1001] }),
+    ),
+    expiryDate: Type.Optional(
+      Type.String({
+        format: 'year-month',
+        description: "Default: the product's validity from today.",
+        examples: ['2029-06'],
+      }),
+    ),
+    moveExpiryDate: moved('Whether the new card has the expiry of the card.'),
+    movePin: moved(
+      'Whether the new card has the PIN of the card. Default: true if the PIN can move, but ' +
+        'false for `Stolen` and `Compromised`.',
+    ),
+    moveBalance: moved('Accepted: Pinfold holds no balances.'),
+    moveLimitAccumulators: moved('Accepted: the new card shares what the card has spent.'),
+    moveChildCards: moved('Accepted: cards have no child cards.'),
+    activateNow: moved('Default: true for Virtual, false for Physical.'),
+    fulfilment: Type.Optional(AddressSchema),
+    freetext1: Type.Optional(freeText(100)),
+    freetext2: Type.Optional(freeText(100)),
+  },
+  optional,
+)
+
 export const ListProductsQuerySchema = Type.Object(
   {
     cardType: Type.Optional(Type.String({ format: 'card-type' })),
@@ -226,6 +264,15 @@ const createdCardMembers = {
 
 /** Contains no PAN, PIN or CVV, so that no such answer can leak one. */
 export const CreatedCardSchema = Type.Object(createdCardMembers)
+
+export const SuccessorSchema = Type.Object({
+  ...createdCardMembers,
+  replacementFor: Type.String({
+    description: 'The card that it replaces.',
+    examples: ['4820117360'],
+  }),
+  pinMoved: Type.Boolean({ description: 'Whether it has the PIN of that card.' }),
+})
 
 export const CardSchema = Type.Object({
   ...createdCardMembers,

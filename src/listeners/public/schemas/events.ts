@@ -6,6 +6,7 @@ import { askErrors, deciders, verdicts } from '../../../domain/decision.ts'
 import { type EventType, eventTypes } from '../../../domain/event-type.ts'
 import { laterMessages } from '../../../domain/payment.ts'
 import { cardTypes } from '../../../domain/product.ts'
+import { replacementReasons } from '../../../domain/replacement.ts'
 import { checkMembers, declineMembers, paymentIdMember } from '../../http/authorization-members.ts'
 import { pageMembers } from '../../http/pages.ts'
 import { effectMember, paymentSums } from '../../http/payment-members.ts'
@@ -114,6 +115,7 @@ const plastic = {
     examples: ['2029-11-30'],
   }),
 }
+const replacedBy = Type.String({ description: 'The successor.', examples: ['7350264818'] })
 const cardStatusCode = (example: string) => Type.Enum([...cardStatusCodes], { examples: [example] })
 
 const timestamp = Type.String({
@@ -159,6 +161,9 @@ export const messageSchemas = {
     cardProduct: Type.Integer({ examples: [1001] }),
     cardType: Type.Enum([...cardTypes]),
     cardStatusCode: cardStatusCode('00'),
+    replacementFor: Type.Optional(
+      Type.String({ description: 'The card that it replaces.', examples: ['4820117360'] }),
+    ),
   }),
   'card.status_changed': messageSchema('card.status_changed', {
     from: cardStatusCode('00'),
@@ -177,6 +182,18 @@ export const messageSchemas = {
     ...plastic,
     cardStatusCode: cardStatusCode('00'),
   }),
+  'card.replaced': messageSchema('card.replaced', {
+    replacedBy,
+    reason: Type.Enum([...replacementReasons]),
+    pinMoved: Type.Boolean({ description: 'Whether the successor has the PIN of this card.' }),
+  }),
+  'card.activated': messageSchema('card.activated', {
+    replacementFor: Type.String({
+      description: 'The card that it replaces.',
+      examples: ['4820117360'],
+    }),
+  }),
+  'card.retired': messageSchema('card.retired', { replacedBy }),
   'card_data.revealed': messageSchema('card_data.revealed', {
     ...revealed,
     form: Type.Enum(['sessionKey', 'deviceKey']),

@@ -1,0 +1,101 @@
+-- Activates the successor of a replaced card, once for an idempotency key: retires the cards before
+-- it in the same transaction, and records the events. So at most one card of a line is active.
+--
+-- p_public_token is the first card of the line. A PIN that the successor has from another card of
+-- the line is carried again if it changed there since: p_pin_source_version is the version there,
+-- and p_pin_block has that PIN for the successor; both are null otherwise. p_chip_pin_block is null
+-- unless the successor has a chip, which then learns the PIN by a command.
+--
+-- Lock order: line, key, counter. Returns whether it was done. It is not done if the card belongs
+-- to another client, is not inactive, has expired or is replaced by an activated card, if its PIN
+-- has another version, or if the key was not free.
+--
+-- Distributed by p_public_token, beside card.
+create or replace function activate_successor(
+  p_public_token text,
+  p_successor_token text,
+  p_client_id text,
+  p_today date,
+  p_pin_source_version integer,
+  p_pin_block bytea,
+  p_pin_key text,
+  p_has_chip boolean,
+  p_request_id text,
+  p_note bytea,
+  p_operator_id text,
+  p_claimant_id text,
+  p_key_hashes bytea[],
+  p_request_fingerprint bytea,
+  p_claim_id uuid,
+  p_answer bytea
+) returns boolean
+language plpgsql
+as $function$
+declare
+  v_line text[];
+  v_card card;
+  v_pin_version integer;
+  v_replaced_token text;
+begin
+  select * into v_card
+  from card
+  where public_token = p_successor_token;
+  if v_card.line_token is distinct from p_public_token or v_card.generation = 0 then
+    return false;
+  end if;
+  v_line := lock_line(p_public_token, v_card.generation);
+  select * into v_card
+  from card
+  where public_token = p_successor_token;
+  if v_card.client_id <> p_client_id or v_card.status_code <> '02'
+    or not is_changeable(v_card, p_today)
+    or exists (
+      select
+      from card_line
+      where public_token = p_public_token and generation > v_card.generation
+        and activated_at is not null
+    )
+  then
+    return false;
+  end if;
+  select pin_version into v_pin_version
+  from card
+  where public_token = v_card.pin_source_token;
+  if v_pin_version is distinct from coalesce(p_pin_source_version, v_card.carried_pin_version) then
+    return false;
+  end if;
+  if not claim_idempotency_key(
+    p_claimant_id, p_key_hashes, p_request_fingerprint, p_claim_id, p_answer
+  )
+  then
+    return false;
+  end if;
+  select replaced_token into v_replaced_token
+  from card_line
+  where public_token = p_public_token and generation = v_card.generation;
+  update card
+  set status_code = '00',
+    pin_block = coalesce(p_pin_block, v_card.pin_block),
+    pin_key = coalesce(p_pin_key, v_card.pin_key),
+    pin_source_token = null,
+    carried_pin_version = null,
+    last_sequence = v_card.last_sequence + 2
+  where public_token = p_successor_token;
+  perform record_event(
+    p_successor_token, v_card.last_sequence + 1, p_client_id, 'card.status_changed', p_request_id,
+    json_build_object('from', '02', 'to', '00')::text, p_note, p_operator_id
+  );
+  perform record_event(
+    p_successor_token, v_card.last_sequence + 2, p_client_id, 'card.activated', p_request_id,
+    json_build_object('replacementFor', v_replaced_token)::text, null, p_operator_id
+  );
+  if p_pin_block is not null and p_has_chip then
+    perform queue_chip_command(
+      p_successor_token, p_client_id, 'change_pin', p_pin_block, p_pin_key, null, null,
+      p_request_id, p_operator_id
+    );
+  end if;
+  perform finish_activation(v_line, v_card.pin_source_token, p_request_id, p_operator_id);
+  return true;
+end
+$function$;

@@ -1,0 +1,44 @@
+-- Makes a successor the active card of its line, after its row has the status 00: retires every card
+-- of a lower generation that is not closed, and gives it the tries of the PIN that it was given. A
+-- PIN of a lost or stolen card comes with all tries.
+--
+-- p_line has the tokens of the line up to the successor, whose rows the caller has locked.
+create or replace function finish_activation(
+  p_line text[],
+  p_pin_source_token text,
+  p_request_id text,
+  p_operator_id text
+) returns void
+language plpgsql
+as $function$
+declare
+  v_public_token text;
+  v_line_token text := p_line[1];
+  v_successor_token text := p_line[cardinality(p_line)];
+  v_activated_at timestamptz := clock_timestamp();
+  v_is_retired_now boolean;
+  v_is_source_retired_now boolean := false;
+  v_source_status text;
+begin
+  foreach v_public_token in array p_line loop
+    continue when v_public_token = v_successor_token;
+    v_is_retired_now := retire_card(
+      v_public_token, v_successor_token, p_request_id, p_operator_id
+    );
+    if v_public_token = p_pin_source_token then
+      v_is_source_retired_now := v_is_retired_now;
+    end if;
+  end loop;
+  if p_pin_source_token is not null then
+    select status_code into v_source_status
+    from card
+    where public_token = p_pin_source_token;
+    if v_source_status not in ('41', '43') then
+      perform carry_tries(p_pin_source_token, v_successor_token, v_is_source_retired_now);
+    end if;
+  end if;
+  update card_line
+  set activated_at = v_activated_at
+  where public_token = v_line_token and successor_token = v_successor_token;
+end
+$function$;

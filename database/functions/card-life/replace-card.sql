@@ -1,0 +1,194 @@
+-- Replaces a card: creates its successor, with another number, as the next card of its line, once
+-- for an idempotency key.
+--
+-- p_public_token is the first card of the line, on whose node all its cards are. The replaced card
+-- must have the status p_from, and no successor that can still be active. It moves to p_to in the
+-- same transaction if that is another status (41, 43); if p_is_compromised, it is retired. An
+-- expired card must have been valid on p_expired_since.
+--
+-- The successor has the controls of the replaced card. What the line has spent under limits, and the
+-- limits of disclosures and unblocks, lie on the first card, so that nothing moves.
+--
+-- p_pin_source_token is null unless the successor has the PIN of that card of the line, which must
+-- still have the version p_pin_source_version. The PIN is carried again at the activation if that
+-- version has changed. A successor that is created active retires the cards before it at once
+-- (finish_activation).
+--
+-- Lock order: grant, line, key, number. Returns whether it was done. It is not done if a condition
+-- does not hold, the grant of the product was removed or changed, or the key was not free. Raises
+-- PF001 if the number or the token is taken, which undoes everything.
+--
+-- Distributed by p_public_token, beside card.
+create or replace function replace_card(
+  p_public_token text,
+  p_replaced_token text,
+  p_client_id text,
+  p_from text,
+  p_to text,
+  p_is_compromised boolean,
+  p_today date,
+  p_expired_since date,
+  p_reason text,
+  p_successor_token text,
+  p_product_id integer,
+  p_product_version uuid,
+  p_card_type text,
+  p_customer_reference text,
+  p_design_id text,
+  p_masked_pan text,
+  p_pan_fingerprints bytea[],
+  p_fingerprint_key_versions integer[],
+  p_encrypted_pan bytea,
+  p_personal_data bytea,
+  p_free_texts bytea,
+  p_start_date date,
+  p_expiry_date date,
+  p_status_code text,
+  p_pin_block bytea,
+  p_pvv text,
+  p_pin_key text,
+  p_pin_source_token text,
+  p_pin_source_version integer,
+  p_cvk text,
+  p_pin_try_limit integer,
+  p_cvv_try_limit integer,
+  p_request_id text,
+  p_replaced_details text,
+  p_created_details text,
+  p_claimant_id text,
+  p_key_hashes bytea[],
+  p_request_fingerprint bytea,
+  p_claim_id uuid,
+  p_answer bytea
+) returns boolean
+language plpgsql
+as $function$
+declare
+  v_version uuid;
+  v_line text[];
+  v_card card;
+  v_pin_version integer;
+  v_generation integer;
+  v_sequence integer;
+  v_new_token text;
+begin
+  select product_version into v_version
+  from client_product
+  where client_id = p_client_id and product_id = p_product_id
+  for share;
+  if v_version is distinct from p_product_version then
+    return false;
+  end if;
+  v_line := lock_line(p_public_token, 2147483647);
+  select * into v_card
+  from card
+  where public_token = p_replaced_token;
+  if v_card.client_id is distinct from p_client_id
+    or v_card.line_token <> p_public_token
+    or v_card.status_code <> p_from
+    or v_card.retired_at is not null
+    or v_card.status_code = '46'
+    or v_card.status_code in ('02', '00', '62', '54') and v_card.valid_until < p_expired_since
+    or find_successor(p_public_token, v_card.generation, p_today) is not null
+  then
+    return false;
+  end if;
+  if p_pin_source_token is not null then
+    select pin_version into v_pin_version
+    from card
+    where public_token = p_pin_source_token and line_token = p_public_token;
+    if v_pin_version is distinct from p_pin_source_version then
+      return false;
+    end if;
+  end if;
+  if not claim_idempotency_key(
+    p_claimant_id, p_key_hashes, p_request_fingerprint, p_claim_id, p_answer
+  )
+  then
+    return false;
+  end if;
+  for v_place in 1 .. cardinality(p_pan_fingerprints) loop
+    v_new_token := null;
+    insert into pan_fingerprint (pan_fingerprint, public_token, key_version)
+    values (
+      p_pan_fingerprints[v_place], p_successor_token, p_fingerprint_key_versions[v_place]
+    )
+    on conflict (pan_fingerprint) do nothing
+    returning public_token into v_new_token;
+    if v_new_token is null then
+      perform undo_act('The card number is taken.');
+    end if;
+  end loop;
+  select coalesce(max(generation), 0) + 1 into v_generation
+  from card_line
+  where public_token = p_public_token;
+  insert into card (
+    public_token, client_id, product_id, card_type, customer_reference, design_id, masked_pan,
+    encrypted_pan, personal_data, start_date, expiry_date, line_token, generation, status_code,
+    pin_block, pvv, pin_key, pin_source_token, carried_pin_version, cvk, renewal_type,
+    last_sequence, controls_version
+  )
+  values (
+    p_successor_token, p_client_id, p_product_id, p_card_type, p_customer_reference, p_design_id,
+    p_masked_pan, p_encrypted_pan, p_personal_data, p_start_date, p_expiry_date, p_public_token,
+    v_generation, p_status_code, p_pin_block, p_pvv, p_pin_key,
+    case p_status_code when '02' then p_pin_source_token end,
+    case p_status_code when '02' then p_pin_source_version end, p_cvk, v_card.renewal_type,
+    1, least(v_card.controls_version, 1)
+  )
+  on conflict (public_token) do nothing
+  returning public_token into v_new_token;
+  if v_new_token is null then
+    perform undo_act('The token is taken.');
+  end if;
+  insert into card_line (public_token, generation, successor_token, replaced_token, reason)
+  values (p_public_token, v_generation, p_successor_token, p_replaced_token, p_reason);
+  insert into plastic (
+    public_token, plastic_number, card_type, reason, state, start_date, expiry_date,
+    delivery_status, free_texts
+  )
+  values (
+    p_successor_token, 0, p_card_type, 'Issue', 'Current', p_start_date, p_expiry_date,
+    case p_card_type when 'Physical' then 'Ordered' end, p_free_texts
+  );
+  insert into try_counter (public_token, kind, try_limit)
+  values (p_successor_token, 'pin', p_pin_try_limit), (p_successor_token, 'cvv', p_cvv_try_limit);
+  if v_card.controls_version > 0 then
+    insert into card_controls (public_token, version, controls, changed_at)
+    values (
+      p_successor_token, 1, (
+        select controls
+        from card_controls
+        where public_token = p_replaced_token and version = v_card.controls_version
+      ), clock_timestamp()
+    );
+  end if;
+  perform record_event(
+    p_successor_token, 1, p_client_id, 'card.created', p_request_id, p_created_details, null, null
+  );
+  v_sequence := v_card.last_sequence + 1;
+  if p_to <> p_from then
+    perform record_event(
+      p_replaced_token, v_sequence, p_client_id, 'card.status_changed', p_request_id,
+      json_build_object('from', p_from, 'to', p_to)::text, null, null
+    );
+    v_sequence := v_sequence + 1;
+    perform supersede_pin_commands(array[p_replaced_token]);
+  end if;
+  update card
+  set status_code = p_to, last_sequence = v_sequence
+  where public_token = p_replaced_token;
+  perform record_event(
+    p_replaced_token, v_sequence, p_client_id, 'card.replaced', p_request_id, p_replaced_details,
+    null, null
+  );
+  if p_status_code = '00' then
+    perform finish_activation(
+      v_line || p_successor_token, p_pin_source_token, p_request_id, null
+    );
+  elsif p_is_compromised then
+    perform retire_card(p_replaced_token, p_successor_token, p_request_id, null);
+  end if;
+  return true;
+end
+$function$;

@@ -1,0 +1,23 @@
+import type { Hsm } from '../../hsm/contract/hsm.ts'
+
+/** The client's texts for the bureau, stored sealed with a plastic. */
+export interface FreeTexts {
+  readonly freetext1?: string
+  readonly freetext2?: string
+}
+
+/** The subject of the texts of one plastic, so that none opens as those of another. */
+const freeTextSubject = (publicToken: string, plasticNumber: number): string =>
+  `${publicToken}/${plasticNumber}`
+
+/** Seals the client's texts for the bureau; null without any. */
+export async function sealFreeTexts(
+  hsm: Hsm,
+  publicToken: string,
+  plasticNumber: number,
+  { freetext1, freetext2 }: FreeTexts,
+): Promise<Uint8Array | null> {
+  if (freetext1 === undefined && freetext2 === undefined) return null
+  const texts = JSON.stringify({ freetext1, freetext2 })
+  return hsm.sealRecord('personal-data', freeTextSubject(publicToken, plasticNumber), texts)
+}

@@ -1,0 +1,118 @@
+-- Cards that replace each other. The rules are in database/functions/card-life.
+
+-- name: find_card_of_line
+select card.public_token as "publicToken", card.product_id as "productId",
+  card.card_type as "cardType", card.customer_reference as "customerReference",
+  card.design_id as "designId", card.personal_data as "personalData",
+  card.expiry_date as "expiryDate", card.valid_until as "validUntil",
+  card.status_code as "statusCode", card.line_token as "lineToken",
+  card.generation as "generation", card.retired_at is not null as "isRetired",
+  card.encrypted_pan as "encryptedPan", card.pin_block as "pinBlock", card.pin_key as "pinKey",
+  card.pin_version as "pinVersion", card.pin_source_token as "pinSourceToken",
+  card.carried_pin_version as "carriedPinVersion", product.pin_length as "pinLength",
+  product.renewal_grace_months as "graceMonths",
+  card.card_type = 'Physical' and product.chip is not null as "hasChip"
+from (
+  select *
+  from card
+  where public_token = any(array[:publicToken])
+  limit 1
+) as card
+cross join lateral (
+  select *
+  from product
+  where product_id = any(array[card.product_id])
+  limit 1
+) as product
+where card.client_id = :clientId;
+
+-- name: find_successor
+select find_successor(
+  p_line_token => :lineToken,
+  p_generation => :generation,
+  p_today => :today
+) as "publicToken";
+
+-- name: choose_token_of_shard
+select choose_token_of_shard(
+  p_line_token => :lineToken,
+  p_candidates => :candidates
+) as "publicToken";
+
+-- name: replace_card
+select replace_card(
+  p_public_token => :lineToken,
+  p_replaced_token => :replacedToken,
+  p_client_id => :clientId,
+  p_from => :from,
+  p_to => :to,
+  p_is_compromised => :isCompromised,
+  p_today => :today,
+  p_expired_since => :expiredSince,
+  p_reason => :reason,
+  p_successor_token => :successorToken,
+  p_product_id => :productId,
+  p_product_version => :productVersion,
+  p_card_type => :cardType,
+  p_customer_reference => :customerReference,
+  p_design_id => :designId,
+  p_masked_pan => :maskedPan,
+  p_pan_fingerprints => string_to_array(:panFingerprints, ',')::bytea[],
+  p_fingerprint_key_versions => string_to_array(:fingerprintKeyVersions, ',')::integer[],
+  p_encrypted_pan => :encryptedPan,
+  p_personal_data => :personalData,
+  p_free_texts => :freeTexts,
+  p_start_date => :startDate,
+  p_expiry_date => :expiryDate,
+  p_status_code => :statusCode,
+  p_pin_block => :pinBlock,
+  p_pvv => :pvv,
+  p_pin_key => :pinKey,
+  p_pin_source_token => :pinSourceToken,
+  p_pin_source_version => :pinSourceVersion,
+  p_cvk => :cvk,
+  p_pin_try_limit => :pinTryLimit,
+  p_cvv_try_limit => :cvvTryLimit,
+  p_request_id => :requestId,
+  p_replaced_details => :replacedDetails,
+  p_created_details => :createdDetails,
+  p_claimant_id => :claimantId,
+  p_key_hashes => string_to_array(:keyHashes, ',')::bytea[],
+  p_request_fingerprint => :requestFingerprint,
+  p_claim_id => :claimId,
+  p_answer => :answer
+) as "isDone";
+
+-- name: activate_successor
+select activate_successor(
+  p_public_token => :lineToken,
+  p_successor_token => :successorToken,
+  p_client_id => :clientId,
+  p_today => :today,
+  p_pin_source_version => :pinSourceVersion,
+  p_pin_block => :pinBlock,
+  p_pin_key => :pinKey,
+  p_has_chip => :hasChip,
+  p_request_id => :requestId,
+  p_note => :note,
+  p_operator_id => :operatorId,
+  p_claimant_id => :claimantId,
+  p_key_hashes => string_to_array(:keyHashes, ',')::bytea[],
+  p_request_fingerprint => :requestFingerprint,
+  p_claim_id => :claimId,
+  p_answer => :answer
+) as "isDone";
+
+-- name: complete_replacement
+select complete_replacement(
+  p_public_token => :lineToken,
+  p_replaced_token => :replacedToken,
+  p_client_id => :clientId,
+  p_today => :today,
+  p_request_id => :requestId,
+  p_claimant_id => :claimantId,
+  p_key_hashes => string_to_array(:keyHashes, ',')::bytea[],
+  p_request_fingerprint => :requestFingerprint,
+  p_claim_id => :claimId,
+  p_answer => :answer
+) as "isDone";

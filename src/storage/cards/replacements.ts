@@ -1,0 +1,262 @@
+import type { CardStatusCode } from '../../domain/card-status.ts'
+import type { ProductId, PublicToken } from '../../domain/identifiers.ts'
+import type { CardType } from '../../domain/product.ts'
+import type { ReplacementReason } from '../../domain/replacement.ts'
+import { type Connection, type Database, firstRow, isUndone } from '../engine/database.ts'
+import { loadStatements } from '../engine/statements.ts'
+import { type Claim, type ClaimValues, claimParameters } from '../idempotency/idempotency.ts'
+import { joinFingerprints, type NewCardRow } from './create-card.ts'
+import type { PanFingerprintColumns } from './keys-of-cards.ts'
+
+const declare = loadStatements(import.meta.url)
+
+/** A card in its line, with the facts that its replacement and its activation depend on. */
+export interface CardOfLine {
+  readonly publicToken: PublicToken
+  readonly productId: ProductId
+  readonly cardType: CardType
+  readonly customerReference: string | null
+  readonly designId: string | null
+  readonly personalData: Uint8Array
+  /** `YYYY-MM-DD`, of the current plastic. */
+  readonly expiryDate: string
+  /** `YYYY-MM-DD`, the last day before the status 54. */
+  readonly validUntil: string
+  readonly statusCode: CardStatusCode
+  /** The first card of the line. */
+  readonly lineToken: PublicToken
+  /** 0 for the first card. */
+  readonly generation: number
+  readonly isRetired: boolean
+  readonly encryptedPan: Uint8Array
+  readonly pinBlock: Uint8Array | null
+  readonly pinKey: string
+  readonly pinVersion: number
+  /** Until its activation: the card of the line whose PIN it has; null for a PIN of its own. */
+  readonly pinSourceToken: PublicToken | null
+  /** The version of that PIN. */
+  readonly carriedPinVersion: number | null
+  /** Of its product. */
+  readonly pinLength: number
+  /** For how many months after its last day it can be replaced. */
+  readonly graceMonths: number
+  /** Whether it is a physical card of a product with chips. */
+  readonly hasChip: boolean
+}
+
+const selectCard = declare<{ publicToken: PublicToken; clientId: string }, CardOfLine>(
+  'find_card_of_line',
+)
+
+/** Returns a client's card, or null. */
+export const findCardOfLine = async (
+  connection: Connection,
+  publicToken: PublicToken,
+  clientId: string,
+): Promise<CardOfLine | null> => firstRow(await selectCard(connection, { publicToken, clientId }))
+
+interface PlaceInLine {
+  readonly lineToken: PublicToken
+  readonly generation: number
+  readonly today: string
+}
+
+const selectSuccessor = declare<PlaceInLine, { publicToken: PublicToken | null }>('find_successor')
+
+/**
+ * Returns the card that replaced a card, and was or can be activated; null if there is none.
+ * @param today `YYYY-MM-DD`
+ */
+export const findSuccessor = async (
+  connection: Connection,
+  { generation, lineToken }: Pick<CardOfLine, 'generation' | 'lineToken'>,
+  today: string,
+): Promise<PublicToken | null> =>
+  firstRow(await selectSuccessor(connection, { lineToken, generation, today }))?.publicToken ?? null
+
+const selectToken = declare<
+  { candidates: readonly string[]; lineToken: PublicToken },
+  { publicToken: PublicToken | null }
+>('choose_token_of_shard')
+
+/** Chooses a token that lies on the same node of a cluster as a line, or null. */
+export const chooseTokenOfShard = async (
+  connection: Connection,
+  lineToken: PublicToken,
+  candidates: readonly PublicToken[],
+): Promise<PublicToken | null> =>
+  firstRow(await selectToken(connection, { candidates, lineToken }))?.publicToken ?? null
+
+interface ReplacementValues extends NewCardRow, ClaimValues {
+  readonly lineToken: PublicToken
+  readonly replacedToken: PublicToken
+  readonly from: CardStatusCode
+  readonly to: CardStatusCode
+  readonly isCompromised: boolean
+  readonly today: string
+  readonly expiredSince: string
+  readonly reason: ReplacementReason
+  readonly successorToken: PublicToken
+  readonly productVersion: string
+  readonly panFingerprints: string
+  readonly fingerprintKeyVersions: string
+  readonly freeTexts: Uint8Array | null
+  readonly pinSourceToken: PublicToken | null
+  readonly pinSourceVersion: number | null
+  readonly requestId: string
+  readonly replacedDetails: string
+  readonly createdDetails: string
+}
+
+interface Done {
+  readonly isDone: boolean
+}
+
+const insertSuccessor = declare<ReplacementValues, Done>('replace_card')
+
+/** A card's replacement, with its successor. */
+export interface Replacement {
+  readonly replaced: CardOfLine
+  /** The status that the replaced card gets. */
+  readonly to: CardStatusCode
+  readonly isCompromised: boolean
+  readonly reason: ReplacementReason
+  /** `YYYY-MM-DD` */
+  readonly today: string
+  /** An expired card must have been valid on this day, `YYYY-MM-DD`. */
+  readonly expiredSince: string
+  readonly successorToken: PublicToken
+  readonly card: NewCardRow
+  readonly productVersion: string
+  readonly panFingerprints: readonly PanFingerprintColumns[]
+  readonly freeTexts: Uint8Array | null
+  /** The card whose PIN the successor has; null for a PIN of its own. */
+  readonly pinSource: Pick<CardOfLine, 'publicToken' | 'pinVersion'> | null
+  readonly requestId: string
+  readonly replacedDetails: object
+  readonly createdDetails: object
+  /** Null without an idempotency key. */
+  readonly claim: Claim | null
+}
+
+/**
+ * Adds the successor of a card.
+ * @returns whether it was done: not if its number is taken, or what it depends on was changed.
+ */
+export async function insertReplacement(
+  database: Database,
+  { card, claim, createdDetails, panFingerprints, pinSource, replaced, ...given }: Replacement,
+): Promise<boolean> {
+  const { replacedDetails, ...values } = given
+  const row: ReplacementValues = {
+    ...values,
+    ...card,
+    ...claimParameters(claim),
+    ...joinFingerprints(panFingerprints),
+    lineToken: replaced.lineToken,
+    replacedToken: replaced.publicToken,
+    from: replaced.statusCode,
+    pinSourceToken: pinSource?.publicToken ?? null,
+    pinSourceVersion: pinSource?.pinVersion ?? null,
+    replacedDetails: JSON.stringify(replacedDetails),
+    createdDetails: JSON.stringify(createdDetails),
+  }
+  try {
+    return firstRow(await insertSuccessor(database, row))?.isDone ?? false
+  } catch (error) {
+    if (isUndone(error)) return false
+    throw error
+  }
+}
+
+interface ActivationValues extends ClaimValues {
+  readonly lineToken: PublicToken
+  readonly successorToken: PublicToken
+  readonly clientId: string
+  readonly today: string
+  readonly pinSourceVersion: number | null
+  readonly pinBlock: Uint8Array | null
+  readonly pinKey: string | null
+  readonly hasChip: boolean
+  readonly requestId: string
+  readonly note: Uint8Array | null
+  readonly operatorId: string | null
+}
+
+const activate = declare<ActivationValues, Done>('activate_successor')
+
+/** The activation of a successor. */
+export interface Activation {
+  readonly successor: CardOfLine
+  readonly clientId: string
+  /** `YYYY-MM-DD` */
+  readonly today: string
+  /** The present PIN of the card that its PIN comes from; null if it has not changed. */
+  readonly changedPin: {
+    readonly version: number
+    readonly pinBlock: Uint8Array
+    readonly pinKey: string
+  } | null
+  readonly requestId: string
+  readonly note: Uint8Array | null
+  readonly operatorId: string | null
+  readonly claim: Claim | null
+}
+
+/**
+ * Activates the successor of a replaced card, and retires the cards before it.
+ * @returns whether it was done: not if what it depends on was changed.
+ */
+export async function activateSuccessor(
+  connection: Connection,
+  { changedPin, claim, successor, ...values }: Activation,
+): Promise<boolean> {
+  const rows = await activate(connection, {
+    ...values,
+    ...claimParameters(claim),
+    lineToken: successor.lineToken,
+    successorToken: successor.publicToken,
+    hasChip: successor.hasChip,
+    pinSourceVersion: changedPin?.version ?? null,
+    pinBlock: changedPin?.pinBlock ?? null,
+    pinKey: changedPin?.pinKey ?? null,
+  })
+  return firstRow(rows)?.isDone ?? false
+}
+
+interface CompletionValues extends ClaimValues {
+  readonly lineToken: PublicToken
+  readonly replacedToken: PublicToken
+  readonly clientId: string
+  readonly today: string
+  readonly requestId: string
+}
+
+const complete = declare<CompletionValues, Done>('complete_replacement')
+
+/** The end of a replaced card. */
+export interface Completion {
+  readonly replaced: Pick<CardOfLine, 'lineToken' | 'publicToken'>
+  readonly clientId: string
+  /** `YYYY-MM-DD` */
+  readonly today: string
+  readonly requestId: string
+  readonly claim: Claim | null
+}
+
+/**
+ * Retires a replaced card.
+ * @returns whether it was done: not if it has no successor, or the key was not free.
+ */
+export async function completeReplacement(
+  connection: Connection,
+  { claim, replaced, ...values }: Completion,
+): Promise<boolean> {
+  const rows = await complete(connection, {
+    ...values,
+    ...claimParameters(claim),
+    lineToken: replaced.lineToken,
+    replacedToken: replaced.publicToken,
+  })
+  return firstRow(rows)?.isDone ?? false
+}

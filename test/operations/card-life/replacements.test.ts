@@ -1,0 +1,222 @@
+import assert from 'node:assert/strict'
+import { before, test } from 'node:test'
+import { product } from '../../support/builders.ts'
+import {
+  ask,
+  cvvTry,
+  type IssuedCard,
+  issueCard,
+  otherDigits,
+  pinTry,
+  recoverCard,
+} from '../../support/network.ts'
+import { openTestService, sql, type TestService } from '../../support/service.ts'
+
+let service: TestService
+
+before(async () => {
+  service = await openTestService()
+  await product(service.database, { productId: 2200, bin: '40000222' })
+  await product(service.database, {
+    productId: 2201,
+    bin: '40000221',
+    pinRevealable: false,
+  })
+})
+
+const replace = (publicToken: string, body: object = {}, headers = {}) =>
+  service.call('POST', `/cards/${publicToken}/replace`, { body, headers })
+
+const statusOf = async (publicToken: string): Promise<string> =>
+  (await service.call('GET', `/cards/${publicToken}/status`)).json.cardStatusCode
+
+const setStatus = (publicToken: string, cardStatusCode: string) =>
+  service.call('PUT', `/cards/${publicToken}/status`, { body: { cardStatusCode } })
+
+const setPin = async (publicToken: string, pin: string) => {
+  const answer = await service.call('POST', `/card-pin/${publicToken}/pin`, { body: { pin } })
+  assert.equal(answer.status, 204, answer.text)
+}
+
+const pinOf = async (publicToken: string): Promise<string> =>
+  (await service.call('GET', `/card-pin/${publicToken}/pin`)).json.pin
+
+const triesOf = async (publicToken: string): Promise<number> =>
+  (await service.call('GET', `/card-pin/${publicToken}/pin/status`)).json.remainingTries
+
+const complete = (publicToken: string, method = 'PUT') =>
+  service.call(method, `/cards/${publicToken}/complete-replacement`)
+
+const eventsOf = async (publicToken: string) =>
+  sql<{ type: string; details: string; sequence: number }>(
+    service.database,
+    'select type, details, sequence from event where public_token = $1 order by sequence',
+    [publicToken],
+  )
+
+/** An active physical card without a chip. */
+const physicalCard = (): Promise<IssuedCard> =>
+  issueCard(service, { cardProduct: 2200, cardType: 'Physical', activateNow: true })
+
+const asHeld = (publicToken: string): Promise<IssuedCard> => recoverCard(service, publicToken)
+
+test('a damaged card works until its successor is activated, and is retired in the same act', async () => {
+  const card = await physicalCard()
+  const answer = await replace(card.publicToken, { reason: 'Damaged' })
+  assert.equal(answer.status, 200, answer.text)
+  const successor = answer.json
+  assert.equal(answer.headers.location?.endsWith(`/cards/${successor.publicToken}`), true)
+  assert.deepEqual(
+    [successor.replacementFor, successor.pinMoved, successor.cardStatusCode],
+    [card.publicToken, true, '02'],
+  )
+  assert.notEqual(successor.publicToken, card.publicToken)
+  assert.equal((await ask(service, pinTry(service, card))).json.approved, true)
+  assert.equal((await setStatus(successor.publicToken, '00')).status, 204)
+  assert.deepEqual(
+    [await statusOf(card.publicToken), await statusOf(successor.publicToken)],
+    ['62', '00'],
+  )
+  const refused = await setStatus(card.publicToken, '00')
+  assert.deepEqual([refused.status, refused.json.code], [409, 'card_status_conflict'])
+  assert.equal((await ask(service, pinTry(service, card))).json.responseCode, '62')
+  const held = await asHeld(successor.publicToken)
+  assert.equal((await ask(service, pinTry(service, held, card.pin))).json.approved, true)
+  const types = (await eventsOf(card.publicToken)).map(({ type }) => type)
+  assert.deepEqual(
+    types.filter((type) => type.startsWith('card.')),
+    ['card.created', 'card.replaced', 'card.status_changed', 'card.retired'],
+  )
+})
+
+test('a second replacement is refused, and names the successor', async () => {
+  const card = await physicalCard()
+  const first = await replace(card.publicToken)
+  const second = await replace(card.publicToken)
+  assert.deepEqual(
+    [second.status, second.json.code, second.json.replacedBy],
+    [409, 'card_already_replaced', first.json.publicToken],
+  )
+})
+
+for (const [reason, status] of [
+  ['Lost', '41'],
+  ['Stolen', '43'],
+  ['Compromised', '62'],
+  ['Damaged', '00'],
+  ['Upgrade', '00'],
+] as const) {
+  test(`the reason ${reason} leaves the replaced card in ${status} at once`, async () => {
+    const card = await physicalCard()
+    const { json } = await replace(card.publicToken, { reason })
+    assert.equal(await statusOf(card.publicToken), status)
+    assert.equal(json.pinMoved, reason !== 'Stolen' && reason !== 'Compromised')
+    const hasSamePin = (await pinOf(json.publicToken)) === card.pin
+    if (json.pinMoved) assert.ok(hasSamePin)
+    if (reason === 'Compromised') {
+      assert.equal((await setStatus(card.publicToken, '00')).status, 409)
+    }
+  })
+}
+
+test('a successor that was closed unused frees the card for another replacement', async () => {
+  const card = await physicalCard()
+  const first = (await replace(card.publicToken)).json
+  assert.equal((await setStatus(first.publicToken, '83')).status, 204)
+  const second = await replace(card.publicToken)
+  assert.equal(second.status, 200, second.text)
+  assert.notEqual(second.json.publicToken, first.publicToken)
+  const again = await replace(first.publicToken)
+  assert.deepEqual([again.status, again.json.replacedBy], [409, second.json.publicToken])
+})
+
+test('a PIN that is changed after the replacement is the PIN of the successor once it is active', async () => {
+  const card = await physicalCard()
+  const { publicToken } = (await replace(card.publicToken)).json
+  const pin = card.pin === '7193' ? '6284' : '7193'
+  await setPin(card.publicToken, pin)
+  assert.equal(await pinOf(publicToken), card.pin)
+  await setStatus(publicToken, '00')
+  assert.equal(await pinOf(publicToken), pin)
+})
+
+test('a PIN that the successor was given itself stays', async () => {
+  const card = await physicalCard()
+  const { publicToken } = (await replace(card.publicToken)).json
+  const pin = card.pin === '7193' ? '6284' : '7193'
+  await setPin(publicToken, pin)
+  await ask(service, pinTry(service, card, otherDigits(card.pin)))
+  await setStatus(publicToken, '00')
+  assert.deepEqual([await pinOf(publicToken), await triesOf(publicToken)], [pin, 3])
+})
+
+test('a carried PIN carries its tries, and a right PIN restores them', async () => {
+  const card = await physicalCard()
+  const { publicToken } = (await replace(card.publicToken)).json
+  await ask(service, pinTry(service, card, otherDigits(card.pin)))
+  await ask(service, pinTry(service, card, otherDigits(card.pin, 2)))
+  await setStatus(publicToken, '00')
+  assert.deepEqual([await triesOf(publicToken), await triesOf(card.publicToken)], [1, 0])
+  const held = await asHeld(publicToken)
+  assert.equal((await ask(service, pinTry(service, held, card.pin))).json.approved, true)
+  assert.equal(await triesOf(publicToken), 3)
+})
+
+test('a lost card leaves its PIN, and not its spent tries', async () => {
+  const card = await physicalCard()
+  await ask(service, pinTry(service, card, otherDigits(card.pin)))
+  const { publicToken } = (await replace(card.publicToken, { reason: 'Lost' })).json
+  await setStatus(publicToken, '00')
+  assert.deepEqual([await pinOf(publicToken), await triesOf(publicToken)], [card.pin, 3])
+})
+
+test('a card that is replaced on its way has the PIN and the tries of the card that is in use', async () => {
+  const card = await physicalCard()
+  const first = (await replace(card.publicToken)).json
+  await ask(service, pinTry(service, card, otherDigits(card.pin)))
+  const { publicToken } = (await replace(first.publicToken, { reason: 'Lost' })).json
+  assert.equal(await statusOf(card.publicToken), '00')
+  await setStatus(publicToken, '00')
+  assert.deepEqual([await pinOf(publicToken), await triesOf(publicToken)], [card.pin, 2])
+  assert.equal(await statusOf(card.publicToken), '62')
+})
+
+test('a product that stores a PVV says that its PIN does not move', async () => {
+  const card = await service.createCard({ cardProduct: 2201, cardType: 'Physical' })
+  const refused = await replace(card.publicToken, { movePin: true })
+  assert.deepEqual([refused.status, refused.json.code], [422, 'pin_not_transferable'])
+  const answer = await replace(card.publicToken)
+  assert.deepEqual([answer.status, answer.json.pinMoved], [200, false])
+})
+
+test('a virtual card is replaced and retired at once', async () => {
+  const card = await issueCard(service)
+  const { json } = await replace(card.publicToken)
+  assert.deepEqual(
+    [json.cardStatusCode, await statusOf(card.publicToken), await pinOf(json.publicToken)],
+    ['00', '62', card.pin],
+  )
+  const held = await asHeld(json.publicToken)
+  assert.equal((await ask(service, cvvTry(held))).json.approved, true)
+})
+
+for (const method of ['PUT', 'PATCH']) {
+  test(`${method} complete-replacement retires a replaced card, and needs a successor`, async () => {
+    const card = await physicalCard()
+    const refused = await complete(card.publicToken, method)
+    assert.deepEqual([refused.status, refused.json.code], [409, 'not_replaced'])
+    const { publicToken } = (await replace(card.publicToken)).json
+    assert.equal((await complete(card.publicToken, method)).status, 204)
+    assert.equal((await complete(card.publicToken, method)).status, 204)
+    assert.deepEqual([await statusOf(card.publicToken), await statusOf(publicToken)], ['62', '02'])
+  })
+}
+
+test('a repeat of a replacement under its key is the same card', async () => {
+  const card = await physicalCard()
+  const headers = { 'idempotency-key': 'replace-once' }
+  const first = await replace(card.publicToken, {}, headers)
+  const again = await replace(card.publicToken, {}, headers)
+  assert.deepEqual([again.status, again.json], [200, first.json])
+  assert.equal(again.headers['idempotency-replayed'], 'true')
+})

@@ -22,6 +22,8 @@ create table plastic (
   renewal_job_id uuid,
   -- The client's texts for the bureau (freetext1, freetext2), sealed.
   free_texts bytea,
+  -- How many notices of its renewal were given: the first at 60 days, the second at 30.
+  notices_given smallint not null default 0 check (notices_given between 0 and 2),
   ordered_at timestamptz not null default now(),
   ended_at timestamptz,
   primary key (public_token, plastic_number),
@@ -38,6 +40,9 @@ create index plastic_to_produce on plastic (ordered_at, public_token)
   where delivery_status = 'Ordered' and batch_id is null;
 create index plastic_by_batch on plastic (batch_id, public_token, plastic_number)
   where batch_id is not null;
+-- The current plastics whose renewal is still to be noticed, by the number of notices given.
+create index plastic_to_notice on plastic (notices_given, expiry_date, public_token)
+  where state = 'Current' and notices_given < 2;
 create index plastic_by_renewal_job on plastic (renewal_job_id)
   where renewal_job_id is not null;
 
@@ -54,4 +59,19 @@ create table card_line (
   -- When the successor was activated. From then on, no earlier card of the line can be replaced.
   activated_at timestamptz,
   primary key (public_token, generation)
+);
+
+-- The cards that an automatic renewal may be ordered for, by product, type, and the type of renewal
+-- of the card ('' if the product decides). A renewed card moves to its next expiry.
+create index card_to_renew
+  on card (product_id, card_type, coalesce(renewal_type, ''), valid_until, public_token)
+  where status_code in ('02', '00', '62') and retired_at is null;
+
+-- Plastics that the bureau took together. Its plastics name it.
+create table bureau_batch (
+  batch_id uuid primary key,
+  -- The client system of the bureau.
+  client_id text not null,
+  taken_at timestamptz not null default now(),
+  acknowledged_at timestamptz
 );

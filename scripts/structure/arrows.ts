@@ -63,6 +63,14 @@ export const arrows = {
     'domain',
   ],
   'operations/cards': ['operations/idempotency', 'storage', 'hsm/contract', 'domain'],
+  'operations/bureau': [
+    'operations/acts',
+    'operations/cards',
+    'operations/idempotency',
+    'storage',
+    'hsm/contract',
+    'domain',
+  ],
   'operations/card-data': ['operations/cards', 'storage', 'hsm/contract', 'domain'],
   'operations/chips': [
     'operations/cards',
@@ -156,6 +164,13 @@ export const arrows = {
     'storage/events',
     'storage/idempotency',
     'storage/links',
+    'domain',
+  ],
+  'storage/bureau': [
+    'storage/cards',
+    'storage/engine',
+    'storage/events',
+    'storage/idempotency',
     'domain',
   ],
   'storage/chips': [

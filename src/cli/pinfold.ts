@@ -7,6 +7,7 @@ import { approvalCommands } from './commands/approvals.ts'
 import { auditCommands } from './commands/audit.ts'
 import { auditLogCommands } from './commands/audit-logs.ts'
 import { authorizationCommands } from './commands/authorizations.ts'
+import { bureauCommands, plasticCommands } from './commands/bureau.ts'
 import { replacementCommands } from './commands/card-replacements.ts'
 import { cardCommands, simulateCommand } from './commands/cards.ts'
 import { chipCommands } from './commands/chips.ts'
@@ -67,6 +68,8 @@ const groups = [
       ...controlCommands,
       ...pinCommands,
       ...chipCommands,
+      ...plasticCommands,
+      ...bureauCommands,
       ...cvvCommands,
       ...authorizationCommands,
       ...paymentCommands,

@@ -50,6 +50,8 @@ export const outcomesByEvent: Readonly<Record<EventType, Outcome>> = {
   'card.renewal_ordered': 'done',
   'card.renewed': 'done',
   'card.renewal_cancelled': 'done',
+  'card.renewal_due': 'done',
+  'card.delivery_changed': 'done',
   'card.converted': 'done',
   'card.replaced': 'done',
   'card.activated': 'done',

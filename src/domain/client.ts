@@ -42,6 +42,7 @@ export const scopeKinds = {
   'support.read': 'admin',
   'support.write': 'admin',
   'support.pan': 'admin',
+  'bureau.write': 'admin',
   'audit.read': 'admin',
   'keys.read': 'admin',
   'keys.write': 'admin',

@@ -13,6 +13,8 @@ export const eventTypes = [
   'card.replaced',
   'card.activated',
   'card.retired',
+  'card.renewal_due',
+  'card.delivery_changed',
   'card_data.revealed',
   'pin.set',
   'pin.revealed',

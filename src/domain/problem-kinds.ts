@@ -126,6 +126,14 @@ export const problemKinds = {
       'Only a physical card of a product with a chip has one. The operator of the service gives ' +
       'the product its chip.',
   },
+  delivery_conflict: {
+    status: 409,
+    title: 'The plastic cannot have this delivery status now.',
+    explanation:
+      'A plastic is ordered, produced, shipped and delivered, in this order. It can be returned ' +
+      'from each of these, and cannot move after it was returned or cancelled. The detail names ' +
+      'its present status. Read the batch again.',
+  },
   too_many_chip_commands: {
     status: 409,
     title: 'Too many commands wait for the chip.',

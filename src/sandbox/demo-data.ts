@@ -57,6 +57,7 @@ export const demoClients = {
       'support.read',
       'support.write',
       'support.pan',
+      'bureau.write',
       'audit.read',
       'keys.read',
       'keys.write',

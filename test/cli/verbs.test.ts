@@ -139,7 +139,10 @@ test('events trigger forces a payment, and opens one whose hold is over', async 
 })
 
 test('webhooks listen forwards each triggered event, signed as a webhook is', async (t) => {
-  const types = eventTypes.filter((type) => /^(?:card|pin|cvv)\./.test(type))
+  // The calendar gives notice of a renewal, and no request does.
+  const types = eventTypes.filter(
+    (type) => /^(?:card|pin|cvv)\./.test(type) && type !== 'card.renewal_due',
+  )
   const received: { headers: Record<string, string>; body: string }[] = []
   const receiver = createServer(async (request, response) => {
     const headers = request.headers as Record<string, string>

@@ -13,6 +13,7 @@ const contract = {
   409: [
     'card_closed',
     'card_without_chip',
+    'delivery_conflict',
     'too_many_chip_commands',
     'card_status_conflict',
     'controls_version_conflict',

@@ -64,6 +64,14 @@ const virtualChip = async () => {
   await service.call('POST', `${path}/transactions`, { body: {} })
   return { ids }
 }
+/** A plastic that is ordered. */
+const orderedPlastic = async () => ({ ids: { ...(await chipCard()), plasticNumber: '0' } })
+/** A batch of one plastic. */
+const takenBatch = async () => {
+  await chipCard()
+  const { json } = await service.call('POST', '//bureau/batches', { ...asAdmin, body: {} })
+  return { ids: { batchId: json.batchId } }
+}
 /** A card, and an authorization that was answered. */
 const answeredCard = async () => {
   const { publicToken } = await freshCard()
@@ -187,6 +195,23 @@ before(async () => {
     },
     'POST /cards/:publicToken/pin/unblock': () => ({ body: { reason: 'It was forgotten' } }),
     'POST /cards/:publicToken/cvv/unblock': () => ({ body: { reason: 'A shop had it wrong' } }),
+    'POST /bureau/batches': async () => {
+      await chipCard()
+      return { body: { limit: 1 } }
+    },
+    'GET /bureau/batches/:batchId': takenBatch,
+    'GET /bureau/batches/:batchId/plastics': takenBatch,
+    'PUT /bureau/batches/:batchId/acknowledgement': takenBatch,
+    'POST /bureau/plastics/:publicToken/:plasticNumber/status': async () => ({
+      ...(await orderedPlastic()),
+      body: { deliveryStatus: 'Produced' },
+    }),
+    ...Object.fromEntries(
+      ['ship', 'deliver', 'return'].map((act) => [
+        `POST ${t}/sandbox/plastics/:publicToken/:plasticNumber/${act}`,
+        orderedPlastic,
+      ]),
+    ),
     'POST /cards/unblock': () => ({
       body: { publicTokens: ['9999999999'], kind: 'pin', reason: 'An outage' },
     }),

@@ -17,6 +17,7 @@ import { type Events, events } from './resources/events.ts'
 import { type Payments, payments } from './resources/payments.ts'
 import { type Cvvs, cvvs, type Pins, pins, type Simulator, simulator } from './resources/pins.ts'
 import { type FetchedReceipt, fetchReceipt, type ReceiptOptions } from './resources/receipts.ts'
+import { type SandboxPlastics, sandboxPlastics } from './resources/sandbox-plastics.ts'
 import { type VirtualChips, virtualChips } from './resources/virtual-chips.ts'
 import { type Webhooks, webhooks } from './resources/webhooks.ts'
 import { createCalls } from './transport/calls.ts'
@@ -39,6 +40,7 @@ export interface Pinfold {
   readonly webhooks: Webhooks
   readonly simulator: Simulator
   readonly virtualChips: VirtualChips
+  readonly sandboxPlastics: SandboxPlastics
   /**
    * Returns the receipt of an act, verified with keys of the audit log (`parseVerifierKeys` of
    * `@pinfold/sdk/audit`). Scope `events.read`.
@@ -74,6 +76,7 @@ export function createPinfold(options: PinfoldOptions): Pinfold {
     webhooks: webhooks(calls),
     simulator: simulator(calls),
     virtualChips: virtualChips(calls),
+    sandboxPlastics: sandboxPlastics(calls),
     receipt: (entry, keys, options) => fetchReceipt(transport, entry, keys, options),
   }
 }

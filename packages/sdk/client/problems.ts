@@ -73,6 +73,10 @@ export class CardWithoutChip extends Problem {
   declare readonly code: 'card_without_chip'
 }
 
+export class DeliveryConflict extends Problem {
+  declare readonly code: 'delivery_conflict'
+}
+
 export class TooManyChipCommands extends Problem {
   declare readonly code: 'too_many_chip_commands'
 }
@@ -156,6 +160,7 @@ export const problemClasses = {
   decision_over: DecisionOver,
   pin_not_revealable: PinNotRevealable,
   card_without_chip: CardWithoutChip,
+  delivery_conflict: DeliveryConflict,
   too_many_chip_commands: TooManyChipCommands,
   virtual_chip_unusable: VirtualChipUnusable,
   idempotency_key_in_use: IdempotencyKeyInUse,

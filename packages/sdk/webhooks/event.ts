@@ -240,6 +240,13 @@ interface EventDetails {
     /** The successor. */
     readonly replacedBy: string
   }
+  readonly 'card.renewal_due': {
+    /** The days until the last day of the card. */
+    readonly daysLeft: number
+  }
+  readonly 'card.delivery_changed': Pick<Plastic, 'plasticNumber'> & {
+    readonly deliveryStatus: 'Produced' | 'Shipped' | 'Delivered' | 'Returned' | 'Cancelled'
+  }
   readonly 'card_data.revealed': Revealed & {
     readonly form: 'sessionKey' | 'deviceKey'
     readonly includePin: boolean

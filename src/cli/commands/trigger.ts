@@ -17,8 +17,8 @@ const newCard = {
   address: { addressLine1: 'Calle Mayor 1', postCode: '28013', country: 'ESP' },
 }
 
-/** Only physical cards have a chip. */
-const newChipCard = { ...newCard, cardType: 'Physical', activateNow: true }
+/** Only physical cards have a chip and a delivery. */
+const newPhysicalCard = { ...newCard, cardType: 'Physical', activateNow: true }
 
 const pinPath = (card: string) => `/card-pin/${card}/pin`
 const cvvPath = (card: string) => `/card-cvv/${card}/cvv/status`
@@ -41,6 +41,7 @@ const putUnknownData: Request = [
   (card) => `/cards/${card}/chip/commands`,
   { command: 'put_data', tag: '9F7F', value: '00' },
 ]
+const shipPlastic: Request = ['POST', (card) => `/sandbox/plastics/${card}/0/ship`]
 const tryWrongPin = simulate({ pin: '5937' })
 const purchase = { amount: 1234, currency: 'EUR', networkTransactionId: 'TRIGGER' }
 
@@ -58,6 +59,7 @@ const acts: Readonly<Record<string, readonly Request[]>> = {
   'card.controls_changed': [['PUT', (card) => `/cards/${card}/controls`, { version: 0 }]],
   'card.replaced': [replaceCard],
   'card.retired': [replaceCard],
+  'card.delivery_changed': [shipPlastic],
   'pin.set': [setPin],
   'pin.revealed': [['GET', pinPath]],
   'pin.attempt_failed': [setPin, tryWrongPin],
@@ -128,10 +130,11 @@ async function play(
   type: string,
   requests: readonly Request[],
 ): Promise<string> {
+  const isPhysical = type.startsWith('chip.') || type === 'card.delivery_changed'
   const { publicToken } = await ask<{ readonly publicToken: string }>(
     'POST',
     `${base}/cards`,
-    type.startsWith('chip.') ? newChipCard : newCard,
+    isPhysical ? newPhysicalCard : newCard,
   )
   for (const [method, path, body] of requests) {
     const sent = typeof body === 'function' ? body(publicToken) : body

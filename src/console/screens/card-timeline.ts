@@ -30,6 +30,8 @@ const actNames: Readonly<Record<string, string>> = {
   'card.renewal_ordered': 'Renewal ordered',
   'card.renewed': 'Card renewed',
   'card.renewal_cancelled': 'Renewal cancelled',
+  'card.renewal_due': 'Renewal due',
+  'card.delivery_changed': 'Delivery of the plastic',
   'card.converted': 'Virtual card converted to plastic',
   'card.replaced': 'Card replaced',
   'card.activated': 'Successor activated',

@@ -9,6 +9,7 @@ import { ClearingResultsSchema } from './routes/payments.ts'
 import * as approvals from './schemas/approvals.ts'
 import * as erasures from './schemas/audit-erasures.ts'
 import * as auditLog from './schemas/audit-log.ts'
+import * as bureau from './schemas/bureau.ts'
 import * as cardAuthorizations from './schemas/card-authorizations.ts'
 import * as cards from './schemas/cards.ts'
 import * as clients from './schemas/clients.ts'
@@ -39,6 +40,7 @@ const tags: Readonly<Record<string, string>> = {
   Authorizations: 'Authorization requests of card networks.',
   Payments: 'Reversals, advices and clearings of card networks, and what they changed.',
   Cards: 'Search, history, freezing and unblocking of cards of every client.',
+  Bureau: 'Plastics that are made and sent.',
   Figures: 'Figures for charts.',
   Webhooks: 'Webhooks of every client: deliveries and retries.',
   Disclosures: 'Disclosures, with their proofs.',
@@ -77,6 +79,7 @@ export const privateDescription = (
     ...erasures,
     ...approvals,
     ...auditLog,
+    ...bureau,
     ...cardAuthorizations,
     ...cards,
     ...clients,

@@ -12,6 +12,7 @@ import { erasureRoutes } from './routes/audit-erasures.ts'
 import { auditorRoutes, auditTreeRoutes, succeedAuditLogRoute } from './routes/audit-log.ts'
 import { auditPagesRoutes } from './routes/audit-pages.ts'
 import { authorizeRoute } from './routes/authorizations.ts'
+import * as bureauRoutes from './routes/bureau.ts'
 import * as cardActRoutes from './routes/card-acts.ts'
 import { authorizationCountsRoute, cardAuthorizationRoutes } from './routes/card-authorizations.ts'
 import { cardPaymentRoutes } from './routes/card-payments.ts'
@@ -75,6 +76,8 @@ const routes = [
   cardActRoutes.cardActRoutes,
   cardActRoutes.unblockManyRoute,
   cardActRoutes.revealCardholderRoute,
+  bureauRoutes.batchRoutes,
+  bureauRoutes.plasticRoutes,
   cardAuthorizationRoutes,
   cardPaymentRoutes,
   authorizationCountsRoute,

@@ -27,6 +27,7 @@ import { paymentRoutes } from './routes/payments.ts'
 import { listProductsRoute } from './routes/products.ts'
 import { auditLogKeysRoute, readReceiptRoute } from './routes/receipts.ts'
 import { completeReplacementRoutes, replaceCardRoute } from './routes/replacements.ts'
+import { sandboxPlasticRoutes } from './routes/sandbox-plastics.ts'
 import { type Simulate, simulatorRoute } from './routes/simulator.ts'
 import { type VirtualChips, virtualChipRoutes } from './routes/virtual-chip.ts'
 import * as webhookRoutes from './routes/webhooks.ts'
@@ -107,6 +108,7 @@ export async function createPublicServer(options: PublicServerOptions): Promise<
   if (simulate) simulatorRoute(api, simulate)
   if (simulate && paymentSimulator) paymentSimulatorRoutes(api, simulate, paymentSimulator)
   if (virtualChips) virtualChipRoutes(api, virtualChips)
+  if (simulate) sandboxPlasticRoutes(api)
   if (demo) demoRoutes(api, demo)
   problemRoutes(app)
   openapiRoute(app)

@@ -21,3 +21,14 @@ export async function sealFreeTexts(
   const texts = JSON.stringify({ freetext1, freetext2 })
   return hsm.sealRecord('personal-data', freeTextSubject(publicToken, plasticNumber), texts)
 }
+
+/** Opens the client's texts for the bureau. */
+export const revealFreeTexts = async (
+  hsm: Hsm,
+  publicToken: string,
+  plasticNumber: number,
+  sealed: Uint8Array,
+): Promise<FreeTexts> => {
+  const subject = freeTextSubject(publicToken, plasticNumber)
+  return JSON.parse(await hsm.revealRecord('personal-data', subject, sealed)) as FreeTexts
+}

@@ -111,6 +111,7 @@ const coordinator: readonly string[] = [
   'console_session',
   'approval',
   'authorization_count',
+  'bureau_batch',
 ]
 
 /** The placement of every table on a cluster. */

@@ -83,6 +83,8 @@ const allowed: Readonly<Record<string, readonly Role[]>> = {
   'POST /clients': ['security-officer'],
   'POST /products': ['security-officer'],
   'POST /network/authorizations': [],
+  'POST /bureau/batches': [],
+  'GET /bureau/batches/1': [],
 }
 
 test('who changes cards changes no key, who changes keys sees no card, and who audits changes nothing', async () => {

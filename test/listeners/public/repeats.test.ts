@@ -243,6 +243,29 @@ const samples: Readonly<Record<string, () => Promise<Sample>>> = {
     path: `//cards/${(await service.createCard()).publicToken}/cvv/unblock`,
     body: { reason: 'A shop had it wrong' },
   }),
+  'POST /bureau/batches': async () => {
+    await service.createCard({ cardType: 'Physical' })
+    return { path: '//bureau/batches', body: { limit: 1 } }
+  },
+  'PUT /bureau/batches/:batchId/acknowledgement': async () => {
+    await service.createCard({ cardType: 'Physical' })
+    const { batchId } = (await administer('POST', '/bureau/batches', { limit: 1 })).json
+    return { path: `//bureau/batches/${batchId}/acknowledgement` }
+  },
+  'POST /bureau/plastics/:publicToken/:plasticNumber/status': async () => {
+    const { publicToken } = await service.createCard({ cardType: 'Physical' })
+    const path = `//bureau/plastics/${publicToken}/0/status`
+    return { path, body: { deliveryStatus: 'Produced' } }
+  },
+  ...Object.fromEntries(
+    ['ship', 'deliver', 'return'].map((act) => [
+      `POST ${base}/sandbox/plastics/:publicToken/:plasticNumber/${act}`,
+      async () => {
+        const { publicToken } = await service.createCard({ cardType: 'Physical' })
+        return { path: `/sandbox/plastics/${publicToken}/0/${act}` }
+      },
+    ]),
+  ),
   'POST /cards/unblock': async () => ({
     path: '//cards/unblock',
     body: {

@@ -163,6 +163,7 @@ const bodyFor = ({ method, schema }: Route): object | undefined => {
     approveApproval: { payloadHash: 'a'.repeat(64) },
     refuseApproval: { reason: 'Nobody knows why' },
     breakGlass: { reason: 'Nobody is awake' },
+    reportDelivery: { deliveryStatus: 'Produced' },
     setPin: { pin: '7193' },
     updateCvvStatus: { status: 'Unblocked' },
     changeCardStatus: { cardStatusCode: '62' },

@@ -1,6 +1,7 @@
 // Generated from api/private.openapi.json by npm run generate.
 /** The operations of the private listener that need a token, by their names. */
 export const operationTable = {
+  acknowledgeBatch: { method: 'PUT', path: '/bureau/batches/{batchId}/acknowledgement', calls: 'keyed' },
   advisePayment: { method: 'POST', path: '/network/advices', calls: 'once' },
   approveApproval: { method: 'POST', path: '/approvals/{approvalId}/approve', calls: 'keyed' },
   authorize: { method: 'POST', path: '/network/authorizations', calls: 'keyed' },
@@ -23,6 +24,7 @@ export const operationTable = {
   enterComponent: { method: 'POST', path: '/component-entries/{entryId}/components', calls: 'once' },
   exportKey: { method: 'POST', path: '/keys/export', calls: 'keyed' },
   findAuditErasure: { method: 'GET', path: '/audit/erasures/{erasure}', calls: 'reads' },
+  findBatch: { method: 'GET', path: '/bureau/batches/{batchId}', calls: 'reads' },
   findClient: { method: 'GET', path: '/clients/{clientId}', calls: 'reads' },
   findComponentEntry: { method: 'GET', path: '/component-entries/{entryId}', calls: 'reads' },
   findProduct: { method: 'GET', path: '/products/{productId}', calls: 'reads' },
@@ -40,6 +42,7 @@ export const operationTable = {
   listAnyDeliveries: { method: 'GET', path: '/clients/{clientId}/webhooks/{webhookId}/deliveries', calls: 'pages' },
   listApprovals: { method: 'GET', path: '/approvals', calls: 'pages' },
   listAuditLogs: { method: 'GET', path: '/audit/logs', calls: 'reads' },
+  listBatchPlastics: { method: 'GET', path: '/bureau/batches/{batchId}/plastics', calls: 'pages' },
   listCardAuthorizations: { method: 'GET', path: '/cards/{publicToken}/authorizations', calls: 'pages' },
   listCardPayments: { method: 'GET', path: '/cards/{publicToken}/payments', calls: 'pages' },
   listCardTimeline: { method: 'GET', path: '/cards/{publicToken}/timeline', calls: 'pages' },
@@ -73,6 +76,7 @@ export const operationTable = {
   refuseApproval: { method: 'POST', path: '/approvals/{approvalId}/refuse', calls: 'keyed' },
   replaceProductControls: { method: 'PUT', path: '/products/{productId}/controls', calls: 'keyed' },
   replayAnyWebhook: { method: 'POST', path: '/clients/{clientId}/webhooks/{webhookId}/replay', calls: 'keyed' },
+  reportDelivery: { method: 'POST', path: '/bureau/plastics/{publicToken}/{plasticNumber}/status', calls: 'keyed' },
   requestAuditErasure: { method: 'POST', path: '/audit/erasures', calls: 'keyed' },
   resendAnyDelivery: { method: 'POST', path: '/clients/{clientId}/webhooks/{webhookId}/deliveries/{deliveryId}/resend', calls: 'keyed' },
   restoreSnapshot: { method: 'POST', path: '/sandbox/snapshots/{snapshotName}/restore', calls: 'once' },
@@ -90,6 +94,7 @@ export const operationTable = {
   signPersonOut: { method: 'POST', path: '/people/{personId}/sign-out', calls: 'once' },
   simulateAnyAuthorization: { method: 'POST', path: '/sandbox/authorizations', calls: 'keyed' },
   succeedAuditLog: { method: 'POST', path: '/audit/successor', calls: 'keyed' },
+  takeBatch: { method: 'POST', path: '/bureau/batches', calls: 'keyed' },
   takeSnapshot: { method: 'PUT', path: '/sandbox/snapshots/{snapshotName}', calls: 'once' },
   unblockCards: { method: 'POST', path: '/cards/unblock', calls: 'keyed' },
   unblockCvvAsOperator: { method: 'POST', path: '/cards/{publicToken}/cvv/unblock', calls: 'keyed' },

@@ -25,6 +25,7 @@ const scopeDescriptions: Readonly<Record<Scope, string>> = {
   admin: 'Administer, on the private listener.',
   'support.read': 'Find cards of every client, and read their history.',
   'support.pan': 'Find a card of any client by its full number. Each search is recorded.',
+  'bureau.write': 'Take ordered plastics in batches, and report their delivery.',
   'support.write': 'Freeze and unblock cards of every client; send deliveries again.',
   'audit.read': 'Read the audit log and the disclosures.',
   'keys.read': 'List the keys.',

@@ -3,6 +3,7 @@ import { plasticReasons } from '../../../domain/card-life.ts'
 import { cardStatusCodes } from '../../../domain/card-status.ts'
 import { chipCommands } from '../../../domain/chip-command.ts'
 import { askErrors, deciders, verdicts } from '../../../domain/decision.ts'
+import { reportedStatuses } from '../../../domain/delivery.ts'
 import { type EventType, eventTypes } from '../../../domain/event-type.ts'
 import { laterMessages } from '../../../domain/payment.ts'
 import { cardTypes } from '../../../domain/product.ts'
@@ -194,6 +195,17 @@ export const messageSchemas = {
     }),
   }),
   'card.retired': messageSchema('card.retired', { replacedBy }),
+  'card.renewal_due': messageSchema('card.renewal_due', {
+    daysLeft: Type.Integer({
+      description: 'The days until the last day of the card. Notices are given at 60 and 30 days.',
+      minimum: 0,
+      examples: [60],
+    }),
+  }),
+  'card.delivery_changed': messageSchema('card.delivery_changed', {
+    plasticNumber,
+    deliveryStatus: Type.Enum([...reportedStatuses, 'Cancelled'], { examples: ['Shipped'] }),
+  }),
   'card_data.revealed': messageSchema('card_data.revealed', {
     ...revealed,
     form: Type.Enum(['sessionKey', 'deviceKey']),

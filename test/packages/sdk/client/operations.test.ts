@@ -13,6 +13,7 @@ import {
   DecisionAnswered,
   DecisionVersionConflict,
   type Delivery,
+  DeliveryConflict,
   InsufficientScope,
   type Pinfold,
   PinNotRevealable,
@@ -141,6 +142,10 @@ test('every operation of the document has its method, which the service understa
   const { commandNumber } = await chips.command(chipCard, block)
   const begun = await virtualChips.startTransaction(chipCard, { amount: 100, currency: 'EUR' })
   assert.equal(begun.decision, 'online')
+  await pinfold.sandboxPlastics.ship(chipCard, 0)
+  await pinfold.sandboxPlastics.deliver(chipCard, 0)
+  await pinfold.sandboxPlastics.return(chipCard, 0)
+  await assert.rejects(pinfold.sandboxPlastics.ship(chipCard, 0), DeliveryConflict)
   await assert.rejects(virtualChips.answer(publicToken, { approved: false }), VirtualChipUnusable)
   assert.equal((await virtualChips.retrieve(chipCard)).atc, 1)
   assert.equal((await chips.retrieve(chipCard)).commands[0]?.commandNumber, commandNumber)

@@ -1,0 +1,185 @@
+import { randomUUID } from 'node:crypto'
+import type { Requester } from '../../domain/client.ts'
+import type { DeliveryStatus } from '../../domain/delivery.ts'
+import type { ProductId, PublicToken } from '../../domain/identifiers.ts'
+import { Problem } from '../../domain/problem.ts'
+import type { CardType } from '../../domain/product.ts'
+import type { Hsm } from '../../hsm/contract/hsm.ts'
+import * as storedBatches from '../../storage/bureau/batches.ts'
+import { cancelIdleOrder } from '../../storage/bureau/deliveries.ts'
+import type { Connection, Database } from '../../storage/engine/database.ts'
+import { recordAct } from '../acts/acts.ts'
+import type { CardContext } from '../cards/cards.ts'
+import { revealFreeTexts } from '../cards/free-texts.ts'
+import { type Address, type CardHolder, revealPersonalData } from '../cards/personal-data.ts'
+import { type Answer, once, type RepeatableRequest } from '../idempotency/idempotency.ts'
+
+/** A batch of plastics that the bureau makes together. */
+interface Batch {
+  readonly batchId: string
+  /** RFC 3339, UTC. */
+  readonly takenAt: string
+  readonly acknowledgedAt: string | null
+  readonly plasticCount: number
+}
+
+/**
+ * Takes the oldest ordered plastics into a batch of the bureau's client. Orders of cards that were
+ * closed meanwhile are cancelled.
+ * @returns null if no plastic is ordered.
+ */
+export async function takeBatch(
+  context: CardContext,
+  bureau: Requester,
+  limit: number,
+  request: RepeatableRequest | null,
+): Promise<Answer<Batch | null>> {
+  await cancelIdleOrders(context.database, limit)
+  const { clientId } = bureau
+  return once(context, request, async (connection) => {
+    const orders = await storedBatches.listOrders(connection, limit)
+    const key = { batchId: randomUUID(), clientId }
+    const open = orders.filter(({ isOpen }) => isOpen)
+    const plasticCount = await storedBatches.takePlastics(connection, key, open)
+    if (plasticCount === 0) return null
+    // The batch discloses names and addresses to the bureau.
+    await recordAct(connection, bureau, {
+      act: 'plastics taken',
+      subjectKind: 'client',
+      subject: clientId,
+      details: { batchId: key.batchId, plasticCount },
+    })
+    return composeBatch(await requireBatch(connection, key), plasticCount)
+  })
+}
+
+/** The greatest number of lists of orders that are cancelled before a batch. */
+const roundsMax = 10
+
+/** Cancels the oldest orders of closed cards, which would stand before those of open ones. */
+async function cancelIdleOrders(database: Database, limit: number): Promise<void> {
+  for (let round = 0; round < roundsMax; round += 1) {
+    const orders = await storedBatches.listOrders(database, limit)
+    const idle = orders.filter(({ isOpen }) => !isOpen)
+    for (const order of idle) await cancelIdleOrder(database, order)
+    if (idle.length === 0) return
+  }
+}
+
+/** A batch by its id, for the bureau's client that took it. */
+interface BatchRequest {
+  readonly batchId: string
+}
+
+/** Returns a batch of the bureau's client. @throws `Problem` `not_found`. */
+export async function findBatch(
+  { database }: Pick<CardContext, 'database'>,
+  { clientId }: Requester,
+  { batchId }: BatchRequest,
+): Promise<Batch> {
+  const batch = await requireBatch(database, { batchId, clientId })
+  return composeBatch(batch, await storedBatches.countPlastics(database, batchId))
+}
+
+/**
+ * Records that the bureau has everything of a batch. A repeat keeps the first time.
+ * @throws `Problem` `not_found`.
+ */
+export const acknowledgeBatch = (
+  context: CardContext,
+  { clientId }: Requester,
+  { batchId }: BatchRequest,
+  request: RepeatableRequest | null,
+): Promise<Answer<null>> =>
+  once(context, request, async (connection) => {
+    const batch = { batchId, clientId }
+    const isDone = await storedBatches.acknowledgeBatch(connection, batch, context.now())
+    if (!isDone) throw new Problem('not_found', { detail: noBatch })
+    return null
+  })
+
+/** A plastic with everything that the bureau prints, except the number of the card. */
+interface BatchPlastic {
+  readonly publicToken: PublicToken
+  readonly plasticNumber: number
+  readonly reason: storedBatches.BatchPlasticRow['reason']
+  readonly productId: ProductId
+  readonly cardType: CardType
+  readonly designId?: string
+  readonly maskedPan: string
+  readonly startDate: string
+  readonly expiryDate: string
+  readonly embossName: string
+  readonly cardHolder: Pick<CardHolder, 'title' | 'firstName' | 'middleName' | 'lastName'>
+  /** Where it is sent. */
+  readonly address: Address
+  readonly freetext1?: string
+  readonly freetext2?: string
+  readonly deliveryStatus: DeliveryStatus
+}
+
+/** Lists the plastics of a batch by card and number. @throws `Problem` `not_found`. */
+export async function listBatchPlastics(
+  { database, hsm }: CardContext,
+  { clientId }: Requester,
+  {
+    after,
+    batchId,
+    limit,
+  }: BatchRequest & { after: storedBatches.PlasticPosition | null; limit: number },
+): Promise<BatchPlastic[]> {
+  await requireBatch(database, { batchId, clientId })
+  const position = after ?? storedBatches.firstPlastic
+  const rows = await storedBatches.listPlasticsOfBatch(database, batchId, position, limit)
+  const plastics: BatchPlastic[] = []
+  for (const row of rows) plastics.push(await composePlastic(hsm, row))
+  return plastics
+}
+
+async function composePlastic(
+  hsm: Hsm,
+  { designId, freeTexts, personalData, ...row }: storedBatches.BatchPlasticRow,
+): Promise<BatchPlastic> {
+  const { publicToken } = row
+  const { address, cardHolder, embossName, fulfilment } = await revealPersonalData(
+    hsm,
+    publicToken,
+    personalData,
+  )
+  const { firstName, lastName, middleName, title } = cardHolder
+  return {
+    ...row,
+    ...(designId !== null && { designId }),
+    embossName,
+    cardHolder: {
+      ...(title !== undefined && { title }),
+      firstName,
+      ...(middleName !== undefined && { middleName }),
+      lastName,
+    },
+    address: fulfilment ?? address,
+    ...(freeTexts && (await revealFreeTexts(hsm, publicToken, row.plasticNumber, freeTexts))),
+  }
+}
+
+/** The detail of a 404. */
+export const noBatch = 'Your client took no batch with this batchId.'
+
+async function requireBatch(
+  connection: Connection,
+  batch: { readonly batchId: string; readonly clientId: string },
+): Promise<storedBatches.BatchRow> {
+  const row = await storedBatches.findBatch(connection, batch)
+  if (!row) throw new Problem('not_found', { detail: noBatch })
+  return row
+}
+
+const composeBatch = (
+  { acknowledgedAt, batchId, takenAt }: storedBatches.BatchRow,
+  plasticCount: number,
+): Batch => ({
+  batchId,
+  takenAt: takenAt.toISOString(),
+  acknowledgedAt: acknowledgedAt && acknowledgedAt.toISOString(),
+  plasticCount,
+})

@@ -1,0 +1,206 @@
+import assert from 'node:assert/strict'
+import { before, suite, test } from 'node:test'
+import { sealFreeTexts } from '../../../src/operations/cards/free-texts.ts'
+import { databaseEngines } from '../../support/engines.ts'
+import { type CallOptions, openTestService, sql, type TestService } from '../../support/service.ts'
+
+for (const { name, open, skip } of databaseEngines) {
+  suite(`batches of the bureau, on ${name}`, { skip }, () => {
+    let service: TestService
+    before(async () => {
+      service = await openTestService({ database: await open(), env: { RATE_LIMIT: 'off' } })
+    })
+
+    const asBureau = (method: string, path: string, options: CallOptions = {}) =>
+      service.call(method, `//bureau${path}`, { as: 'admin', listener: 'private', ...options })
+
+    const take = async (limit = 100, headers: Record<string, string> = {}) => {
+      const { json, status } = await asBureau('POST', '/batches', { body: { limit }, headers })
+      return status === 204 ? null : (json as { batchId: string; plasticCount: number })
+    }
+
+    const report = (publicToken: string, deliveryStatus: string, plasticNumber = 0) =>
+      asBureau('POST', `/plastics/${publicToken}/${plasticNumber}/status`, {
+        body: { deliveryStatus },
+      })
+
+    const listPlastics = async (batchId: string, query = '') =>
+      (await asBureau('GET', `/batches/${batchId}/plastics${query}`)).json
+
+    const deliveryOf = async (publicToken: string) => {
+      const [row] = await sql<{ status: string }>(
+        service.database,
+        'select delivery_status as status from plastic where public_token = $1',
+        [publicToken],
+      )
+      return row?.status
+    }
+
+    const listDeliveries = async (publicToken: string) =>
+      (
+        await sql<{ details: string }>(
+          service.database,
+          `select details from event where public_token = $1 and type = 'card.delivery_changed'
+           order by sequence`,
+          [publicToken],
+        )
+      ).map(({ details }) => JSON.parse(details))
+
+    const createCard = async (members: object = {}) =>
+      (await service.createCard({ cardType: 'Physical', ...members })).publicToken
+
+    /** Leaves nothing ordered for the next test. */
+    const takeAll = async () => {
+      while ((await take(500)) !== null);
+    }
+
+    test('a batch holds each ordered plastic once, with what is printed and where it is sent', async () => {
+      await takeAll()
+      const fulfilment = { addressLine1: 'Branch 7', postCode: '28014', country: 'ESP' }
+      const card = await createCard({ fulfilment, nameOnCard: 'ANA L', designId: 'blue' })
+      await service.createCard({ cardType: 'Virtual' })
+      const batch = await take()
+      assert.equal(batch?.plasticCount, 1)
+      const [plastic, ...others] = await listPlastics(batch?.batchId ?? '')
+      assert.deepEqual(others, [])
+      assert.equal(plastic.publicToken, card)
+      assert.equal(plastic.plasticNumber, 0)
+      assert.equal(plastic.reason, 'Issue')
+      assert.equal(plastic.embossName, 'ANA L')
+      assert.equal(plastic.designId, 'blue')
+      assert.deepEqual(plastic.address, fulfilment)
+      assert.equal(plastic.deliveryStatus, 'Ordered')
+      assert.match(plastic.maskedPan, /^[0-9]{6}\*{6}[0-9]{4}$/)
+      assert.equal(await take(), null)
+    })
+
+    test('the texts of the client for a plastic reach the bureau with it', async () => {
+      await takeAll()
+      const card = await service.createCard({ cardType: 'Physical' })
+      const texts = { freetext1: 'Blue box', freetext2: 'Branch 7' }
+      const sealed = await sealFreeTexts(service.issuing.hsm, card.publicToken, 0, texts)
+      await sql(service.database, 'update plastic set free_texts = $2 where public_token = $1', [
+        card.publicToken,
+        sealed,
+      ])
+      const [listed] = await listPlastics((await take())?.batchId ?? '')
+      assert.deepEqual([listed.freetext1, listed.freetext2], ['Blue box', 'Branch 7'])
+    })
+
+    test('two batches at once share the plastics, and a repeated request is one batch', async () => {
+      await takeAll()
+      const cards = await Promise.all(Array.from({ length: 12 }, () => createCard()))
+      const key = { 'idempotency-key': `batch-${name}` }
+      const taken = await Promise.all([take(5, key), take(5), take(5)])
+      const again = await take(5, key)
+      assert.deepEqual(again, taken[0])
+      await takeAll()
+      const rows = await sql<{ token: string; batch: string }>(
+        service.database,
+        `select public_token as token, batch_id::text as batch from plastic
+         where public_token = any($1)`,
+        [cards],
+      )
+      assert.equal(rows.length, 12)
+      assert.ok(rows.every(({ batch }) => batch !== null))
+      for (const batch of taken) {
+        const held = rows.filter((row) => row.batch === batch?.batchId)
+        assert.equal(held.length, batch?.plasticCount ?? 0)
+      }
+    })
+
+    test('the plastics of a batch are listed page by page, none missing and none twice', async () => {
+      await takeAll()
+      const cards = await Promise.all(Array.from({ length: 5 }, () => createCard()))
+      const batch = await take()
+      const seen: string[] = []
+      let path: string | undefined = `/batches/${batch?.batchId}/plastics?limit=2`
+      while (path !== undefined) {
+        const page = await asBureau('GET', path)
+        seen.push(...page.json.map(({ publicToken }: { publicToken: string }) => publicToken))
+        path = /<\/bureau([^>]+)>/.exec(String(page.headers.link ?? ''))?.[1]
+      }
+      assert.deepEqual(seen, [...cards].sort())
+    })
+
+    test('a batch is acknowledged once, and only by the client that took it', async () => {
+      await takeAll()
+      await createCard()
+      const path = `/batches/${(await take())?.batchId}`
+      assert.equal((await asBureau('GET', path)).json.acknowledgedAt, null)
+      assert.equal((await asBureau('PUT', `${path}/acknowledgement`)).status, 204)
+      const first = (await asBureau('GET', path)).json.acknowledgedAt
+      assert.equal((await asBureau('PUT', `${path}/acknowledgement`)).status, 204)
+      assert.equal((await asBureau('GET', path)).json.acknowledgedAt, first)
+      await sql(service.database, "update bureau_batch set client_id = 'another-bureau'")
+      for (const [method, part] of [
+        ['GET', ''],
+        ['GET', '/plastics'],
+        ['PUT', '/acknowledgement'],
+      ] as const) {
+        assert.equal((await asBureau(method, path + part)).status, 404, method + part)
+      }
+    })
+
+    test('a plastic is produced, shipped and delivered, each with one event', async () => {
+      const card = await createCard()
+      for (const status of ['Produced', 'Shipped', 'Shipped', 'Delivered']) {
+        assert.equal((await report(card, status)).status, 204, status)
+      }
+      assert.deepEqual(await listDeliveries(card), [
+        { plasticNumber: 0, deliveryStatus: 'Produced' },
+        { plasticNumber: 0, deliveryStatus: 'Shipped' },
+        { plasticNumber: 0, deliveryStatus: 'Delivered' },
+      ])
+    })
+
+    test('a status out of order is refused with the present one, and changes nothing', async () => {
+      const card = await createCard()
+      const early = await report(card, 'Shipped')
+      assert.deepEqual([early.status, early.json.code], [409, 'delivery_conflict'])
+      assert.match(early.json.detail, /Ordered/)
+      await report(card, 'Returned')
+      assert.equal((await report(card, 'Produced')).json.code, 'delivery_conflict')
+      assert.equal(await deliveryOf(card), 'Returned')
+      assert.equal((await report(card, 'Produced', 1)).status, 404)
+      assert.equal((await report('1000000000', 'Produced')).json.code, 'card_not_found')
+    })
+
+    test('reports of one plastic at once have one event for each status', async () => {
+      const card = await createCard()
+      const answers = await Promise.all(Array.from({ length: 8 }, () => report(card, 'Produced')))
+      assert.ok(answers.every(({ status }) => status === 204))
+      assert.equal((await listDeliveries(card)).length, 1)
+    })
+
+    test('the order of a card that was closed is cancelled instead of made', async () => {
+      await takeAll()
+      const closed = await createCard()
+      const open = await createCard()
+      await service.call('PUT', `/cards/${closed}/status`, { body: { cardStatusCode: '83' } })
+      const batch = await take(1)
+      const listed = await listPlastics(batch?.batchId ?? '')
+      assert.deepEqual(
+        listed.map(({ publicToken }: { publicToken: string }) => publicToken),
+        [open],
+      )
+      assert.deepEqual(await listDeliveries(closed), [
+        { plasticNumber: 0, deliveryStatus: 'Cancelled' },
+      ])
+    })
+
+    test('in a sandbox, the client delivers its own plastic, and passes what lies between', async () => {
+      const card = await createCard()
+      const act = (what: string, options: CallOptions = {}) =>
+        service.call('POST', `/sandbox/plastics/${card}/0/${what}`, options)
+      assert.equal((await act('ship', { as: 'otherClient' })).json.code, 'card_not_found')
+      const headers = { 'idempotency-key': `deliver-${name}` }
+      assert.equal((await act('deliver', { headers })).status, 204)
+      const statuses = (await listDeliveries(card)).map(({ deliveryStatus }) => deliveryStatus)
+      assert.deepEqual(statuses, ['Produced', 'Shipped', 'Delivered'])
+      assert.equal((await act('return')).status, 204)
+      assert.equal((await act('deliver', { headers })).headers['idempotency-replayed'], 'true')
+      assert.equal((await act('ship')).json.code, 'delivery_conflict')
+    })
+  })
+}

@@ -30,6 +30,7 @@ grant insert, update, delete on hsm_key, component_entry, key_component to :"ser
 -- Cards: the columns that a re-encryption replaces, and sealed PINs that have expired.
 grant update (encrypted_pan, personal_data, pin_block, pin_key) on card to :"service";
 grant update (pin_block, pin_key) on chip_command to :"service";
+grant update (free_texts) on plastic to :"service";
 grant insert, delete on pan_fingerprint to :"service";
 grant delete on pin_envelope to :"service";
 

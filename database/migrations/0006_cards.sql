@@ -53,7 +53,7 @@ create table card (
   -- because rows that are wider make other plans.
   controls_version integer not null default 0 check (controls_version >= 0),
   check ((pin_block is null) <> (pvv is null)),
-  check ((status_code = '54') = (status_before_expiry is not null)),
+  check (status_code <> '54' or status_before_expiry is not null),
   check (waiting_expiry_date >= expiry_date),
   check (retired_at is null or status_code not in ('02', '00')),
   check ((generation = 0) = (line_token = public_token)),

@@ -35,6 +35,10 @@ create table plastic (
 create unique index plastic_in_use on plastic (public_token, state)
   where state in ('Waiting', 'Current');
 
+-- The texts that a re-encryption moves.
+create index plastic_with_free_texts on plastic (public_token, plastic_number)
+  where free_texts is not null;
+
 -- The plastics that no batch has taken yet, in the order of a batch.
 create index plastic_to_produce on plastic (ordered_at, public_token)
   where delivery_status = 'Ordered' and batch_id is null;

@@ -23,6 +23,7 @@ import { linkCommands } from './commands/links.ts'
 import { paymentCommands } from './commands/payments.ts'
 import { cvvCommands, pinCommands } from './commands/pins.ts'
 import { productCommands } from './commands/products.ts'
+import { renewalCommands } from './commands/renewals.ts'
 import { sandboxCommands } from './commands/sandbox.ts'
 import { scenarioCommand } from './commands/scenario.ts'
 import { migrateCommand, prepareClusterCommand, startCommand } from './commands/service.ts'
@@ -65,6 +66,7 @@ const groups = [
     commands: [
       ...cardCommands,
       ...replacementCommands,
+      ...renewalCommands,
       ...controlCommands,
       ...pinCommands,
       ...chipCommands,

@@ -46,3 +46,7 @@ export const listLifeStatuses = (): readonly LifeStatus[] => [
   '83',
   '54',
 ]
+
+/** The subject of the texts of one plastic, so that none opens as those of another. */
+export const freeTextSubject = (publicToken: string, plasticNumber: number): string =>
+  `${publicToken}/${plasticNumber}`

@@ -1,3 +1,5 @@
+import { cardLifeConflicts } from './card-life-problems.ts'
+
 /** The meaning of a failure code, wherever it is thrown. */
 export interface ProblemKind {
   /** The HTTP status of the answer. */
@@ -104,35 +106,13 @@ export const problemKinds = {
       'set, read, blocked or unblocked, and its data is no longer disclosed. Its statuses can ' +
       'still be read. Create a new card instead.',
   },
-  card_already_replaced: {
-    status: 409,
-    title: 'The card is already replaced.',
-    explanation:
-      'A card has one successor at a time. The member replacedBy names the successor, which is ' +
-      'the card to replace now. A successor that is closed before it was ever active does not ' +
-      'count: the card can then be replaced again.',
-  },
-  not_replaced: {
-    status: 409,
-    title: 'The card is not replaced.',
-    explanation:
-      'Only a card with a successor can be retired. Replace the card first, or change its status ' +
-      'if no other card takes its place.',
-  },
+  ...cardLifeConflicts,
   card_without_chip: {
     status: 409,
     title: 'The card has no chip.',
     explanation:
       'Only a physical card of a product with a chip has one. The operator of the service gives ' +
       'the product its chip.',
-  },
-  delivery_conflict: {
-    status: 409,
-    title: 'The plastic cannot have this delivery status now.',
-    explanation:
-      'A plastic is ordered, produced, shipped and delivered, in this order. It can be returned ' +
-      'from each of these, and cannot move after it was returned or cancelled. The detail names ' +
-      'its present status. Read the batch again.',
   },
   too_many_chip_commands: {
     status: 409,
@@ -289,6 +269,13 @@ export const problemKinds = {
     explanation:
       'No active product with this productId is granted to your client; errors points to it. ' +
       'List the products and choose one of them.',
+  },
+  conversion_not_supported: {
+    status: 422,
+    title: 'The card cannot be converted.',
+    explanation:
+      'Only a virtual card is converted, and only if its product has physical cards. The detail ' +
+      'names the reason. Nothing was done.',
   },
   decision_ping_failed: {
     status: 422,

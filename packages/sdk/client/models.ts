@@ -22,6 +22,8 @@ export type CardStatusCode = CardStatus['cardStatusCode']
 export type ChangeCardStatus = Schemas['ChangeCardStatus'] & {
   readonly cardStatusCode: Exclude<CardStatusCode, '02' | '54'>
 }
+export type RenewCard = Schemas['RenewCard']
+export type ConvertCard = Schemas['ConvertCard'] & { readonly cardType: 'Physical' }
 /** The spending controls of a card. */
 export type CardControls = Schemas['CardControls']
 export type ReplaceCardControls = Schemas['ReplaceCardControls']

@@ -49,6 +49,30 @@ export class CardStatusConflict extends Problem {
   declare readonly code: 'card_status_conflict'
 }
 
+export class RenewalNotDue extends Problem {
+  declare readonly code: 'renewal_not_due'
+}
+
+export class RenewalInProgress extends Problem {
+  declare readonly code: 'renewal_in_progress'
+}
+
+export class NothingToMigrate extends Problem {
+  declare readonly code: 'nothing_to_migrate'
+}
+
+export class RenewalProduced extends Problem {
+  declare readonly code: 'renewal_produced'
+}
+
+export class TooManyPlastics extends Problem {
+  declare readonly code: 'too_many_plastics'
+}
+
+export class ConversionNotSupported extends Problem {
+  declare readonly code: 'conversion_not_supported'
+}
+
 export class ControlsVersionConflict extends Problem {
   declare readonly code: 'controls_version_conflict'
 }
@@ -154,6 +178,12 @@ export const problemClasses = {
   not_replaced: NotReplaced,
   pin_not_transferable: PinNotTransferable,
   card_status_conflict: CardStatusConflict,
+  renewal_not_due: RenewalNotDue,
+  renewal_in_progress: RenewalInProgress,
+  nothing_to_migrate: NothingToMigrate,
+  renewal_produced: RenewalProduced,
+  too_many_plastics: TooManyPlastics,
+  conversion_not_supported: ConversionNotSupported,
   controls_version_conflict: ControlsVersionConflict,
   decision_version_conflict: DecisionVersionConflict,
   decision_answered: DecisionAnswered,

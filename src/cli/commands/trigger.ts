@@ -20,6 +20,13 @@ const newCard = {
 /** Only physical cards have a chip and a delivery. */
 const newPhysicalCard = { ...newCard, cardType: 'Physical', activateNow: true }
 
+/** The types of events that only a physical card has. */
+const isOfPlastic = (type: string): boolean =>
+  ['chip.', 'card.renew', 'card.delivery'].some((start) => type.startsWith(start))
+
+const renewPath = (card: string) => `/cards/${card}/renew`
+const orderPlastic: Request = ['POST', renewPath, { renewStep: 'RenewWithSameExpiry' }]
+
 const pinPath = (card: string) => `/card-pin/${card}/pin`
 const cvvPath = (card: string) => `/card-cvv/${card}/cvv/status`
 const setPin: Request = ['POST', pinPath, { pin: '4821' }]
@@ -60,6 +67,10 @@ const acts: Readonly<Record<string, readonly Request[]>> = {
   'card.replaced': [replaceCard],
   'card.retired': [replaceCard],
   'card.delivery_changed': [shipPlastic],
+  'card.renewal_ordered': [orderPlastic],
+  'card.renewed': [['POST', renewPath, { renewStep: 'RenewWithSameExpiry', activateNow: true }]],
+  'card.renewal_cancelled': [orderPlastic, ['DELETE', (card) => `/cards/${card}/renewal`]],
+  'card.converted': [['PUT', (card) => `/cards/${card}/card-type`, { cardType: 'Physical' }]],
   'pin.set': [setPin],
   'pin.revealed': [['GET', pinPath]],
   'pin.attempt_failed': [setPin, tryWrongPin],
@@ -130,11 +141,10 @@ async function play(
   type: string,
   requests: readonly Request[],
 ): Promise<string> {
-  const isPhysical = type.startsWith('chip.') || type === 'card.delivery_changed'
   const { publicToken } = await ask<{ readonly publicToken: string }>(
     'POST',
     `${base}/cards`,
-    isPhysical ? newPhysicalCard : newCard,
+    isOfPlastic(type) ? newPhysicalCard : newCard,
   )
   for (const [method, path, body] of requests) {
     const sent = typeof body === 'function' ? body(publicToken) : body

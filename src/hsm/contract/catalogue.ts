@@ -207,12 +207,13 @@ export const keyCatalogue = {
   },
   'personal-data': {
     description:
-      'Enciphers personal data, notes, answers, webhook secrets, keys that sign decisions, and ' +
-      'payloads of approvals.',
+      'Enciphers personal data, texts for the bureau, notes, answers, webhook secrets, keys that ' +
+      'sign decisions, and payloads of approvals.',
     kind: { purpose: 'personal-data', keyUsage: 'D0', action: 'seal', ...aes256 },
     ...reEncrypted,
     columns: [
       'card.personal_data',
+      'plastic.free_texts',
       'event.note',
       'idempotency_record.answer',
       'sandbox_secret.sealed',

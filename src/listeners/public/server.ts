@@ -26,6 +26,7 @@ import { type PaymentSimulator, paymentSimulatorRoutes } from './routes/payment-
 import { paymentRoutes } from './routes/payments.ts'
 import { listProductsRoute } from './routes/products.ts'
 import { auditLogKeysRoute, readReceiptRoute } from './routes/receipts.ts'
+import { cancelRenewalRoute, convertCardRoutes, renewCardRoute } from './routes/renewals.ts'
 import { completeReplacementRoutes, replaceCardRoute } from './routes/replacements.ts'
 import { sandboxPlasticRoutes } from './routes/sandbox-plastics.ts'
 import { type Simulate, simulatorRoute } from './routes/simulator.ts'
@@ -60,6 +61,9 @@ const routes = [
   cardRoutes.cardStatusRoutes,
   replaceCardRoute,
   completeReplacementRoutes,
+  renewCardRoute,
+  cancelRenewalRoute,
+  convertCardRoutes,
   setPinRoute,
   revealPinRoute,
   pinStatusRoute,

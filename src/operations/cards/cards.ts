@@ -108,16 +108,7 @@ async function cardRecord(
   const { personalData, publicToken } = card
   const { embossName } = await revealPersonalData(context.hsm, publicToken, personalData)
   return {
-    publicToken,
-    ...(card.customerReference !== null && { customerReference: card.customerReference }),
-    cardType: card.cardType,
-    cardProduct: card.productId,
-    embossName,
-    maskedPan: card.maskedPan,
-    startDate: card.startDate,
-    expiryDate: card.expiryDate,
-    ...(card.designId !== null && { designId: card.designId }),
-    ...cardStatuses.describeCardStatus(statusNow(context, card)),
+    ...describeCard(context, card, embossName),
     pinStatus: tryStatus('pin', {
       limit: card.pinLimit,
       spent: card.pinSpent,
@@ -133,6 +124,24 @@ async function cardRecord(
     createdAt: card.createdAt.toISOString(),
   }
 }
+
+/** Describes a card without its tries. */
+export const describeCard = (
+  context: Pick<CardContext, 'now'>,
+  card: storedCards.CardRow,
+  embossName: string,
+): CreatedCard => ({
+  publicToken: card.publicToken,
+  ...(card.customerReference !== null && { customerReference: card.customerReference }),
+  cardType: card.cardType,
+  cardProduct: card.productId,
+  embossName,
+  maskedPan: card.maskedPan,
+  startDate: card.startDate,
+  expiryDate: card.expiryDate,
+  ...(card.designId !== null && { designId: card.designId }),
+  ...cardStatuses.describeCardStatus(statusNow(context, card)),
+})
 
 /**
  * Returns the requester's card as it is now, without a lock.

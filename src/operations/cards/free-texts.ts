@@ -1,3 +1,4 @@
+import { freeTextSubject } from '../../domain/card-life.ts'
 import type { Hsm } from '../../hsm/contract/hsm.ts'
 
 /** The client's texts for the bureau, stored sealed with a plastic. */
@@ -5,10 +6,6 @@ export interface FreeTexts {
   readonly freetext1?: string
   readonly freetext2?: string
 }
-
-/** The subject of the texts of one plastic, so that none opens as those of another. */
-const freeTextSubject = (publicToken: string, plasticNumber: number): string =>
-  `${publicToken}/${plasticNumber}`
 
 /** Seals the client's texts for the bureau; null without any. */
 export async function sealFreeTexts(

@@ -1,4 +1,5 @@
 import { approvalSubject } from '../../domain/approval.ts'
+import { freeTextSubject } from '../../domain/card-life.ts'
 import { decisionKeysSubject } from '../../domain/decision-keys.ts'
 import { isPublicToken } from '../../domain/identifiers.ts'
 import type { KeyedColumn, KeyName } from '../../hsm/contract/catalogue.ts'
@@ -179,6 +180,22 @@ export const keyedColumns: Readonly<Record<KeyedColumn, ReadPage>> = {
       position: `${chip.publicToken}/${chip.panSequenceNumber}`,
       ...(chip.expiryDate !== null && { keyVersion: chip.keyVersion }),
     }))
+  },
+  async 'plastic.free_texts'({ database, hsm }, after, limit) {
+    const [token, number = '-1'] = after.split('/')
+    const publicToken = isPublicToken(token) ? token : ''
+    const from = { publicToken, plasticNumber: Number(number) } as const
+    return (await sealedColumns.listSealedFreeTexts(database, from, limit)).map((row) => {
+      const subject = freeTextSubject(row.publicToken, row.plasticNumber)
+      return {
+        position: subject,
+        keyVersion: hsm.readSealedVersion(row.freeTexts),
+        async move() {
+          const moved = await hsm.rewrapRecord('personal-data', subject, row.freeTexts)
+          return sealedColumns.moveFreeTexts(database, row, moved)
+        },
+      }
+    })
   },
   async 'event.note'({ database, hsm }, after, limit) {
     const [token, sequence = '0'] = after.split('/')

@@ -16,6 +16,21 @@ select reseal_note(
   p_resealed => :after
 ) as "isMoved";
 
+-- name: list_sealed_free_texts
+select public_token as "publicToken", plastic_number as "plasticNumber",
+  free_texts as "freeTexts"
+from plastic
+where (public_token, plastic_number) > (:publicToken, :plasticNumber) and free_texts is not null
+order by public_token, plastic_number
+limit :limit;
+
+-- name: move_free_texts
+update plastic
+set free_texts = :after
+where public_token = :publicToken and plastic_number = :plasticNumber
+  and free_texts = :freeTexts
+returning 1 as one;
+
 -- name: list_sealed_answers
 select client_id as "clientId", key_hash as "keyHash", claim_id as "claimId", answer
 from idempotency_record

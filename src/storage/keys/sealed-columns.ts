@@ -38,6 +38,42 @@ export const moveNote = async (
   after: Uint8Array,
 ): Promise<boolean> => firstRow(await updateNote(connection, { ...note, after }))?.isMoved ?? false
 
+/** The texts of a plastic for its bureau. */
+interface SealedFreeTexts {
+  readonly publicToken: PublicToken
+  readonly plasticNumber: number
+  readonly freeTexts: Uint8Array
+}
+
+/** The start of a page of plastics. `''` precedes all cards. */
+interface PlasticPosition {
+  readonly publicToken: PublicToken | ''
+  readonly plasticNumber: number
+}
+
+const selectFreeTexts = declare<PlasticPosition & { limit: number }, SealedFreeTexts>(
+  'list_sealed_free_texts',
+)
+
+/** Lists some texts for the bureau, by card and plastic. */
+export const listSealedFreeTexts = (
+  connection: Connection,
+  after: PlasticPosition,
+  limit: number,
+): Promise<SealedFreeTexts[]> => selectFreeTexts(connection, { ...after, limit })
+
+const updateFreeTexts = declare<SealedFreeTexts & { after: Uint8Array }>('move_free_texts')
+
+/**
+ * Stores texts under another key.
+ * @returns whether they were unchanged.
+ */
+export const moveFreeTexts = async (
+  connection: Connection,
+  texts: SealedFreeTexts,
+  after: Uint8Array,
+): Promise<boolean> => (await updateFreeTexts(connection, { ...texts, after })).length > 0
+
 /** A stored answer. */
 interface SealedAnswer {
   readonly clientId: string

@@ -292,6 +292,15 @@ const samples: Readonly<Record<string, () => Promise<Sample>>> = {
     const { publicToken } = await service.createCard()
     return { path: `/cards/${publicToken}/status`, body: { cardStatusCode: '62' } }
   },
+  [`POST ${base}/cards/:publicToken/renew`]: async () => {
+    const { publicToken } = await service.createCard({ cardType: 'Physical' })
+    const body = { renewStep: 'RenewWithSameExpiry', freetext1: 'By courier' }
+    return { path: `/cards/${publicToken}/renew`, body }
+  },
+  [`PUT ${base}/cards/:publicToken/card-type`]: async () => ({
+    path: `/cards/${(await service.createCard()).publicToken}/card-type`,
+    body: { cardType: 'Physical' },
+  }),
   [`POST ${base}/card-pin/:publicToken/pin`]: async () => {
     const card = await service.createCard()
     return { path: `/card-pin/${card.publicToken}/pin`, body: { pin: strongPins(card)[0] } }

@@ -167,6 +167,7 @@ const bodyFor = ({ method, schema }: Route): object | undefined => {
     setPin: { pin: '7193' },
     updateCvvStatus: { status: 'Unblocked' },
     changeCardStatus: { cardStatusCode: '62' },
+    convertCard: { cardType: 'Physical' },
     replaceCardControls: { version: 0 },
     replaceProductControls: { version: 0 },
     explainControls: { entryMode: 'chip' },

@@ -55,8 +55,26 @@ async function act(service: DeliveryService): Promise<void> {
     const answer = await service.call(method, url, { ...(body && { body }) })
     assert.ok(answer.status < 300, `${url}: ${answer.text}`)
   }
+  await renewCards(service)
   await movePayments(service)
   await commandChip(service)
+}
+
+/** Orders, cancels and makes plastics, also for a virtual card. */
+async function renewCards(service: DeliveryService): Promise<void> {
+  const { publicToken } = await service.createCard({ cardType: 'Physical' })
+  const { publicToken: virtual } = await service.createCard()
+  const reprint = { renewStep: 'RenewWithSameExpiry' }
+  const acts: readonly (readonly [string, string, object?])[] = [
+    ['POST', `/cards/${publicToken}/renew`, reprint],
+    ['DELETE', `/cards/${publicToken}/renewal`],
+    ['POST', `/cards/${publicToken}/renew`, { ...reprint, activateNow: true }],
+    ['PUT', `/cards/${virtual}/card-type`, { cardType: 'Physical' }],
+  ]
+  for (const [method, url, body] of acts) {
+    const answer = await service.call(method, url, { ...(body && { body }) })
+    assert.ok(answer.status < 300, `${url}: ${answer.text}`)
+  }
 }
 
 /** Queues two commands to a chip, of which one is done and one fails. */

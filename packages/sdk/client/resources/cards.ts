@@ -4,10 +4,12 @@ import type {
   CardStatus,
   CardType,
   ChangeCardStatus,
+  ConvertCard,
   CreateCard,
   CreatedCard,
   GetCardData,
   Product,
+  RenewCard,
   ReplaceCard,
   SealedCardData,
   Successor,
@@ -52,6 +54,19 @@ export interface Cards {
   ): Promise<Successor>
   /** Retires a replaced card before its successor is active. Scope `cards.write`. */
   completeReplacement(publicToken: string, options?: ChangeOptions): Promise<void>
+  /**
+   * Renews a card: the number, the PIN and the tries stay. A physical card gets another plastic,
+   * which `Migrate` makes current. Scope `cards.write`.
+   */
+  renew(publicToken: string, renewal?: RenewCard, options?: ChangeOptions): Promise<void>
+  /** Cancels a renewal whose plastic has not been produced. Scope `cards.write`. */
+  cancelRenewal(publicToken: string, options?: ChangeOptions): Promise<void>
+  /** Gives a virtual card plastic. Scope `cards.write`. */
+  convert(
+    publicToken: string,
+    conversion: ConvertCard,
+    options?: ChangeOptions,
+  ): Promise<CreatedCard>
   /** All attempts with a PIN or CVV, newest first; never the value. Scope `cards.read`. */
   listAttempts(
     publicToken: string,
@@ -60,7 +75,7 @@ export interface Cards {
   ): Listing<Attempt>
 }
 
-export function cards({ get, page, post, put }: Calls): Cards {
+export function cards({ cancel, get, page, post, put }: Calls): Cards {
   const retrieveStatus: Cards['retrieveStatus'] = (publicToken, options) =>
     get<'getCardStatus'>(path`/cards/${publicToken}/status`, options)
   return {
@@ -82,6 +97,11 @@ export function cards({ get, page, post, put }: Calls): Cards {
         options,
       )
     },
+    renew: (publicToken, renewal = {}, options) =>
+      post<'renewCard'>(path`/cards/${publicToken}/renew`, renewal, options),
+    cancelRenewal: (publicToken, options) => cancel(path`/cards/${publicToken}/renewal`, options),
+    convert: (publicToken, conversion, options) =>
+      put<'convertCard'>(path`/cards/${publicToken}/card-type`, conversion, options),
     listAttempts(publicToken, query = {}, options) {
       const address = path`/cards/${publicToken}/attempts`
       return listing((rest) => page<'listAttempts'>(address, rest, options), query)

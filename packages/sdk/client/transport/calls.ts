@@ -31,6 +31,8 @@ export interface Calls {
   ): Promise<Result<Id>>
   /** Not repeated: a repeat could not be distinguished from a deletion of something unknown. */
   delete(path: Path, options?: Queried<CallOptions>): Promise<void>
+  /** Cancels something once, under a key. */
+  cancel(path: Path, options?: ChangeOptions): Promise<void>
   /** Discloses data: repeated only after a refusal before any disclosure. */
   reveal<Id extends OperationId>(
     path: Path,
@@ -55,6 +57,9 @@ export function createCalls({ send }: Transport): Calls {
       parseResult(await send({ ...keyed(options), method: 'PUT', path, body })),
     async delete(path, options) {
       await send({ ...options, method: 'DELETE', path, isRepeatable: false, retries: 0 })
+    },
+    async cancel(path, options) {
+      await send({ ...keyed(options), method: 'DELETE', path })
     },
     async reveal(path, body, options) {
       const method = body === undefined ? 'GET' : 'POST'

@@ -3,6 +3,7 @@ import { cardStatusCodes, cardStatuses } from '../../../domain/card-status.ts'
 import { cardTypes } from '../../../domain/product.ts'
 import { replacementReasons } from '../../../domain/replacement.ts'
 import { entryModes } from '../../../operations/authorizations/authorization.ts'
+import { renewSteps } from '../../../operations/cards/renewals.ts'
 import { pageMembers } from '../../http/pages.ts'
 import { bodyLimit } from '../../http/problems.ts'
 import { closed, optional, productId, stringPatterns } from '../../http/validation.ts'
@@ -140,6 +141,19 @@ export const ChangeCardStatusSchema = Type.Object(
   closed,
 )
 
+/** The client's texts for the bureau that produces a plastic. */
+const freeTexts = {
+  freetext1: Type.Optional(
+    Type.String({
+      minLength: 1,
+      maxLength: 100,
+      format: 'free-text',
+      description: 'For the bureau that produces the plastic.',
+    }),
+  ),
+  freetext2: Type.Optional(freeText(100)),
+}
+
 const moved = (description: string) => Type.Optional(Type.Boolean({ description }))
 
 export const ReplaceCardSchema = Type.Object(
@@ -171,10 +185,48 @@ export const ReplaceCardSchema = Type.Object(
     moveChildCards: moved('Accepted: cards have no child cards.'),
     activateNow: moved('Default: true for Virtual, false for Physical.'),
     fulfilment: Type.Optional(AddressSchema),
-    freetext1: Type.Optional(freeText(100)),
-    freetext2: Type.Optional(freeText(100)),
+    ...freeTexts,
   },
   optional,
+)
+
+/** An optional body. */
+export const RenewCardSchema = Type.Object(
+  {
+    renewStep: Type.Optional(
+      Type.Enum([...renewSteps], {
+        description:
+          '`Renew`, the default, orders the next plastic with a later expiry, and ' +
+          '`RenewWithSameExpiry` a copy of the present one. `Migrate` makes it current.',
+      }),
+    ),
+    expiryDate: Type.Optional(
+      Type.String({
+        format: 'year-month',
+        description: "With `Renew`. Default: the product's validity after the present expiry.",
+        examples: ['2033-06'],
+      }),
+    ),
+    activateNow: Type.Optional(
+      Type.Boolean({
+        description: 'Not with `Migrate`: whether a physical plastic becomes current at once.',
+      }),
+    ),
+    ...freeTexts,
+  },
+  optional,
+)
+
+export const ConvertCardSchema = Type.Object(
+  {
+    cardType: Type.String({
+      format: 'card-type',
+      description: '`Physical`, in any case.',
+      examples: ['Physical'],
+    }),
+    ...freeTexts,
+  },
+  closed,
 )
 
 export const ListProductsQuerySchema = Type.Object(

@@ -133,8 +133,12 @@ test('every operation of the document has its method, which the service understa
   assert.deepEqual(moved, await pinfold.cards.retrieveStatus(publicToken))
   assert.equal(moved.status, 'Restricted')
 
+  const { publicToken: online } = await pinfold.cards.create(ana)
+  assert.equal((await pinfold.cards.convert(online, { cardType: 'Physical' })).publicToken, online)
   const plastic = await pinfold.cards.create({ ...ana, cardType: 'Physical' })
   const { publicToken: chipCard } = plastic
+  await pinfold.cards.renew(chipCard, { renewStep: 'RenewWithSameExpiry' })
+  await pinfold.cards.cancelRenewal(chipCard)
   await pinfold.cards.changeStatus(chipCard, { cardStatusCode: '00' })
   const { chips, virtualChips } = pinfold
   assert.equal((await virtualChips.make(chipCard)).atc, 0)

@@ -1,0 +1,254 @@
+import { type Expiry, expiryMonthsAfter, formatDate, toExpiry } from '../../domain/calendar.ts'
+import { type LifeStatus, lifeActs } from '../../domain/card-life.ts'
+import { isFinal } from '../../domain/card-status.ts'
+import type { PublicToken } from '../../domain/identifiers.ts'
+import { Problem, validationFailed } from '../../domain/problem.ts'
+import * as stored from '../../storage/cards/renewals.ts'
+import { type Answer, commitOnce, type RepeatableRequest } from '../idempotency/idempotency.ts'
+import * as cards from './cards.ts'
+import { type FreeTexts, sealFreeTexts } from './free-texts.ts'
+import { revealPersonalData } from './personal-data.ts'
+
+/** The steps of a renewal. */
+export const renewSteps = ['Renew', 'Migrate', 'RenewWithSameExpiry'] as const
+
+/** A renewal of a card: its next plastic, under the same number. */
+interface Renewal extends FreeTexts {
+  readonly publicToken: PublicToken
+  readonly step: (typeof renewSteps)[number]
+  /** Of the new plastic; by default, the product's validity after the present expiry. */
+  readonly expiry?: Expiry
+  /** Whether a physical plastic becomes current at once. */
+  readonly activateNow?: boolean
+}
+
+/**
+ * Renews a card: orders its next plastic, or makes the plastic that waits current. The plastic of a
+ * virtual card is current at once.
+ * @throws `Problem` `card_not_found`, `card_closed`, `renewal_not_due`, `renewal_in_progress`,
+ *   `nothing_to_migrate`, `too_many_plastics`; `validation_failed` for an expiry that the product
+ *   does not allow.
+ */
+export const renewCard = (
+  context: cards.CardContext,
+  requester: cards.CardActor,
+  renewal: Renewal,
+  request: RepeatableRequest | null,
+): Promise<Answer<null>> =>
+  commitOnce<null>(context, request, async (claimFor) => {
+    const { publicToken, step } = renewal
+    const card = await findCard(context, requester, publicToken)
+    const claim = await claimFor(null)
+    const act = { ...pickActor(requester), publicToken, claim }
+    const today = formatDate(context.now())
+    const status = findLifeStatus(context, card)
+    if (step === 'Migrate') {
+      const plasticNumber = findMigrated(card, status, today)
+      const isDone = await stored.activatePlastic(
+        context.database,
+        { ...act, plasticNumber },
+        today,
+      )
+      return { isDone, result: null }
+    }
+    refuseRenewal(card, status, today)
+    const expiryDate = findExpiry(card, renewal, today).lastDay()
+    const plasticNumber = nextPlasticNumber(card)
+    const isDone = await stored.orderPlastic(
+      context.database,
+      { ...act, plasticNumber },
+      {
+        reason: step === 'Renew' ? 'Renewal' : 'Reprint',
+        isCurrent: card.cardType === 'Virtual' || renewal.activateNow === true,
+        today,
+        expiredSince: findGraceStart(card, today),
+        expiryDate,
+        freeTexts: await sealFreeTexts(context.hsm, publicToken, plasticNumber, renewal),
+      },
+    )
+    return { isDone, result: null }
+  })
+
+/**
+ * Cancels the plastic that waits. The present one is used further.
+ * @throws `Problem` `card_not_found`, `nothing_to_migrate`, `renewal_produced`.
+ */
+export const cancelRenewal = (
+  context: cards.CardContext,
+  requester: cards.CardActor,
+  publicToken: PublicToken,
+  request: RepeatableRequest | null,
+): Promise<Answer<null>> =>
+  commitOnce<null>(context, request, async (claimFor) => {
+    const card = await findCard(context, requester, publicToken)
+    const { waitingDeliveryStatus, waitingNumber } = card
+    if (waitingNumber === null) throw new Problem('nothing_to_migrate')
+    if (waitingDeliveryStatus !== 'Ordered' && waitingDeliveryStatus !== 'Returned') {
+      throw new Problem('renewal_produced')
+    }
+    const isDone = await stored.cancelPlastic(context.database, {
+      ...pickActor(requester),
+      publicToken,
+      plasticNumber: waitingNumber,
+      claim: await claimFor(null),
+    })
+    return { isDone, result: null }
+  })
+
+/** A virtual card that gets plastic. */
+interface Conversion extends FreeTexts {
+  readonly publicToken: PublicToken
+}
+
+/**
+ * Converts a virtual card to a physical one, with the same number and expiry. The card works on
+ * without its plastic, which is inactive until it is activated.
+ * @throws `Problem` `card_not_found`, `card_closed`, `card_status_conflict`, `too_many_plastics`,
+ *   `conversion_not_supported`.
+ */
+export const convertCard = (
+  context: cards.CardContext,
+  requester: cards.CardActor,
+  conversion: Conversion,
+  request: RepeatableRequest | null,
+): Promise<Answer<cards.CreatedCard>> =>
+  commitOnce<cards.CreatedCard>(context, request, async (claimFor) => {
+    const { publicToken } = conversion
+    const card = await findCard(context, requester, publicToken)
+    refuseConversion(card, findLifeStatus(context, card))
+    const today = formatDate(context.now())
+    const plasticNumber = nextPlasticNumber(card)
+    const { embossName } = await revealPersonalData(context.hsm, publicToken, card.personalData)
+    const converted = { ...card, cardType: 'Physical', startDate: today } as const
+    const result = cards.describeCard(context, converted, embossName)
+    const act = {
+      ...pickActor(requester),
+      publicToken,
+      plasticNumber,
+      claim: await claimFor(result),
+    }
+    const isDone = await stored.orderPlastic(context.database, act, {
+      reason: 'Conversion',
+      isCurrent: true,
+      today,
+      expiredSince: today,
+      expiryDate: card.expiryDate,
+      freeTexts: await sealFreeTexts(context.hsm, publicToken, plasticNumber, conversion),
+    })
+    return { isDone, result }
+  })
+
+async function findCard(
+  { database }: cards.CardContext,
+  { clientId }: cards.CardActor,
+  publicToken: PublicToken,
+): Promise<stored.CardToRenew> {
+  const card = await stored.findCardToRenew(database, publicToken, clientId)
+  if (!card) throw new Problem('card_not_found')
+  return card
+}
+
+const pickActor = ({ clientId, operatorId, requestId }: cards.CardActor) => ({
+  clientId,
+  requestId,
+  ...(operatorId !== undefined && { operatorId }),
+})
+
+const findLifeStatus = (context: cards.CardContext, card: stored.CardToRenew): LifeStatus => {
+  const status = cards.statusNow(context, card)
+  return card.isRetired && (status === '62' || status === '54') ? 'retired' : status
+}
+
+/** Whether an expired card can still be renewed. */
+const isWithinGrace = (card: stored.CardToRenew, today: string): boolean =>
+  card.validUntil >= findGraceStart(card, today)
+
+/** The earliest last day of a card that can be renewed today. */
+const findGraceStart = ({ renewalGraceMonths }: stored.CardToRenew, today: string): string =>
+  expiryMonthsAfter(today, -renewalGraceMonths).lastDay()
+
+/** Returns the number of the plastic that waits. */
+function findMigrated(card: stored.CardToRenew, status: LifeStatus, today: string): number {
+  if (lifeActs[status].renew === 'no') throw new Problem('card_closed')
+  const { waitingDeliveryStatus, waitingNumber } = card
+  if (waitingNumber !== null && card.validUntil < today) throw new Problem('card_closed')
+  if (waitingNumber === null) throw new Problem('nothing_to_migrate')
+  if (waitingDeliveryStatus !== 'Returned') return waitingNumber
+  const detail = `Plastic ${waitingNumber} was returned. Cancel the renewal, and order another.`
+  throw new Problem('nothing_to_migrate', { detail })
+}
+
+function refuseRenewal(card: stored.CardToRenew, status: LifeStatus, today: string): void {
+  const { waitingNumber } = card
+  const { renew } = lifeActs[status]
+  if (renew === 'no') throw new Problem('card_closed')
+  if (waitingNumber !== null) {
+    const detail = `Plastic ${waitingNumber} waits, with the expiry ${card.validUntil}.`
+    throw new Problem('renewal_in_progress', { detail })
+  }
+  if (renew === 'within_grace' && !isWithinGrace(card, today)) {
+    const detail = `The card expired after ${card.validUntil}, too long ago to be renewed.`
+    throw new Problem('card_closed', { detail })
+  }
+}
+
+/** Returns the expiry of the new plastic. */
+function findExpiry(card: stored.CardToRenew, renewal: Renewal, today: string): Expiry {
+  const { expiryDate, renewalEarliestDays, validityMonths } = card
+  const present = toExpiry(expiryDate)
+  if (renewal.step === 'RenewWithSameExpiry') {
+    if (expiryDate >= today) return present
+    throw new Problem('card_closed', { detail: 'An expired card needs a later expiry.' })
+  }
+  const earliest = daysBefore(expiryDate, renewalEarliestDays)
+  if (today < earliest) {
+    throw new Problem('renewal_not_due', { detail: `It can be renewed from ${earliest} on.` })
+  }
+  const following = expiryMonthsAfter(expiryDate, validityMonths)
+  const latest =
+    following.lastDay() > today && expiryDate >= today
+      ? following
+      : expiryMonthsAfter(today, validityMonths)
+  const { expiry = latest } = renewal
+  const fault = findExpiryFault(expiry, { present, latest, today })
+  if (fault !== null) throw validationFailed({ pointer: '/expiryDate', detail: fault })
+  return expiry
+}
+
+function findExpiryFault(
+  expiry: Expiry,
+  { latest, present, today }: Readonly<Record<'present' | 'latest', Expiry>> & { today: string },
+): string | null {
+  if (expiry.yearMonth() <= present.yearMonth()) return `must be after ${present.yearMonth()}`
+  if (expiry.lastDay() <= today) return 'must be in the future'
+  if (expiry.yearMonth() <= latest.yearMonth()) return null
+  return `must not be after ${latest.yearMonth()}, the product's validity`
+}
+
+/** `YYYY-MM-DD` */
+function daysBefore(date: string, days: number): string {
+  const at = new Date(`${date}T00:00:00Z`)
+  at.setUTCDate(at.getUTCDate() - days)
+  return formatDate(at)
+}
+
+/** The PAN sequence number of a chip has two digits. */
+const plasticNumberMost = 99
+
+function nextPlasticNumber({ newestNumber }: stored.CardToRenew): number {
+  if (newestNumber < plasticNumberMost) return newestNumber + 1
+  throw new Problem('too_many_plastics')
+}
+
+function refuseConversion(card: stored.CardToRenew, status: LifeStatus): void {
+  if (status === 'retired' || isFinal(status)) throw new Problem('card_closed')
+  if (card.cardType === 'Physical') {
+    throw new Problem('conversion_not_supported', { detail: 'The card is physical.' })
+  }
+  if (!card.productCardTypes.includes('Physical')) {
+    const detail = 'The product of the card has no physical cards.'
+    throw new Problem('conversion_not_supported', { detail })
+  }
+  if (lifeActs[status].convert === 'yes') return
+  throw new Problem('card_status_conflict', { detail: 'Only an active card (00) is converted.' })
+}

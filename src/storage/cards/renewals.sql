@@ -1,0 +1,90 @@
+-- The next plastic of a card: its renewal, a reprint or a conversion. The rules of the acts are in
+-- database/functions/card-life.
+
+-- name: find_card_to_renew
+select card.public_token as "publicToken", card.product_id as "productId",
+  card.card_type as "cardType", card.customer_reference as "customerReference",
+  card.design_id as "designId", card.masked_pan as "maskedPan",
+  card.personal_data as "personalData", card.start_date as "startDate",
+  card.expiry_date as "expiryDate", card.valid_until as "validUntil",
+  card.status_code as "statusCode", card.created_at as "createdAt",
+  card.retired_at is not null as "isRetired", card.plastic_number as "plasticNumber",
+  card.is_plastic_inactive as "isPlasticInactive", waiting.plastic_number as "waitingNumber",
+  waiting.delivery_status as "waitingDeliveryStatus", newest.plastic_number as "newestNumber",
+  product.card_types as "productCardTypes", product.validity_months as "validityMonths",
+  product.renewal_earliest_days as "renewalEarliestDays",
+  product.renewal_grace_months as "renewalGraceMonths"
+from (
+  select *
+  from card
+  where public_token = any(array[:publicToken])
+  limit 1
+) as card
+cross join lateral (
+  select *
+  from product
+  where product_id = any(array[card.product_id])
+  limit 1
+) as product
+cross join lateral (
+  select max(plastic_number) as plastic_number
+  from plastic
+  where public_token = any(array[:publicToken])
+) as newest
+left join lateral (
+  select plastic_number, delivery_status
+  from plastic
+  where public_token = any(array[:publicToken]) and state = 'Waiting'
+  limit 1
+) as waiting on true
+where card.client_id = :clientId;
+
+-- name: order_plastic
+select order_plastic(
+  p_public_token => :publicToken,
+  p_client_id => :clientId,
+  p_plastic_number => :plasticNumber,
+  p_reason => :reason,
+  p_is_current => :isCurrent,
+  p_today => :today,
+  p_expired_since => :expiredSince,
+  p_expiry_date => :expiryDate,
+  p_free_texts => :freeTexts,
+  p_renewal_job_id => null,
+  p_request_id => :requestId,
+  p_operator_id => :operatorId,
+  p_claimant_id => :claimantId,
+  p_key_hashes => string_to_array(:keyHashes, ',')::bytea[],
+  p_request_fingerprint => :requestFingerprint,
+  p_claim_id => :claimId,
+  p_answer => :answer
+) as "isDone";
+
+-- name: activate_plastic
+select activate_plastic(
+  p_public_token => :publicToken,
+  p_client_id => :clientId,
+  p_plastic_number => :plasticNumber,
+  p_today => :today,
+  p_request_id => :requestId,
+  p_operator_id => :operatorId,
+  p_claimant_id => :claimantId,
+  p_key_hashes => string_to_array(:keyHashes, ',')::bytea[],
+  p_request_fingerprint => :requestFingerprint,
+  p_claim_id => :claimId,
+  p_answer => :answer
+) as "isDone";
+
+-- name: cancel_plastic
+select cancel_plastic(
+  p_public_token => :publicToken,
+  p_client_id => :clientId,
+  p_plastic_number => :plasticNumber,
+  p_request_id => :requestId,
+  p_operator_id => :operatorId,
+  p_claimant_id => :claimantId,
+  p_key_hashes => string_to_array(:keyHashes, ',')::bytea[],
+  p_request_fingerprint => :requestFingerprint,
+  p_claim_id => :claimId,
+  p_answer => :answer
+) as "isDone";

@@ -1,0 +1,123 @@
+import type { PublicToken } from '../../domain/identifiers.ts'
+import type { CardType } from '../../domain/product.ts'
+import { type Connection, firstRow } from '../engine/database.ts'
+import { loadStatements } from '../engine/statements.ts'
+import { type Claim, type ClaimValues, claimParameters } from '../idempotency/idempotency.ts'
+import type { CardRow } from './cards.ts'
+
+const declare = loadStatements(import.meta.url)
+
+/** A card with its plastics, and the settings of its product for their renewal. */
+export interface CardToRenew extends CardRow {
+  /** Whether a successor took its place, or it was reported as compromised. */
+  readonly isRetired: boolean
+  /** Of the current plastic. */
+  readonly plasticNumber: number
+  /** Whether the card was converted, and its plastic has not been activated yet. */
+  readonly isPlasticInactive: boolean
+  /** Of the plastic that waits; null without one. */
+  readonly waitingNumber: number | null
+  readonly waitingDeliveryStatus: string | null
+  /** The highest number, also of a cancelled plastic. */
+  readonly newestNumber: number
+  readonly productCardTypes: readonly CardType[]
+  readonly validityMonths: number
+  readonly renewalEarliestDays: number
+  readonly renewalGraceMonths: number
+}
+
+const selectCard = declare<{ publicToken: PublicToken; clientId: string }, CardToRenew>(
+  'find_card_to_renew',
+)
+
+/** Returns a client's card as it is now, without a lock, or null. */
+export const findCardToRenew = async (
+  connection: Connection,
+  publicToken: PublicToken,
+  clientId: string,
+): Promise<CardToRenew | null> => firstRow(await selectCard(connection, { publicToken, clientId }))
+
+/** Who acts on a plastic of a card. */
+export interface PlasticAct {
+  readonly publicToken: PublicToken
+  readonly clientId: string
+  readonly plasticNumber: number
+  readonly requestId: string
+  /** The operator, if the client did not act itself. */
+  readonly operatorId?: string
+  /** Null without an idempotency key. */
+  readonly claim: Claim | null
+}
+
+interface PlasticActValues extends ClaimValues {
+  readonly publicToken: PublicToken
+  readonly clientId: string
+  readonly plasticNumber: number
+  readonly requestId: string
+  readonly operatorId: string | null
+}
+
+const plasticActParameters = ({ claim, operatorId, ...act }: PlasticAct): PlasticActValues => ({
+  ...claimParameters(claim),
+  ...act,
+  operatorId: operatorId ?? null,
+})
+
+/** A new plastic of a card. */
+interface NewPlastic {
+  readonly reason: 'Renewal' | 'Reprint' | 'Conversion'
+  /** Whether it becomes current at once. */
+  readonly isCurrent: boolean
+  /** `YYYY-MM-DD` */
+  readonly today: string
+  /** `YYYY-MM-DD`: a card that expired before this day is refused. */
+  readonly expiredSince: string
+  /** `YYYY-MM-DD` */
+  readonly expiryDate: string
+  /** Sealed; null without any. */
+  readonly freeTexts: Uint8Array | null
+}
+
+interface Done {
+  readonly isDone: boolean
+}
+
+const order = declare<PlasticActValues & NewPlastic, Done>('order_plastic')
+
+/**
+ * Orders the next plastic of a card.
+ * @returns whether it was done: not if the card has changed meanwhile.
+ */
+export const orderPlastic = async (
+  connection: Connection,
+  act: PlasticAct,
+  plastic: NewPlastic,
+): Promise<boolean> => {
+  const rows = await order(connection, { ...plasticActParameters(act), ...plastic })
+  return firstRow(rows)?.isDone ?? false
+}
+
+const activate = declare<PlasticActValues & { readonly today: string }, Done>('activate_plastic')
+
+/**
+ * Makes the plastic that waits current.
+ * @param today `YYYY-MM-DD`
+ * @returns whether it was done: not if the card has changed meanwhile.
+ */
+export const activatePlastic = async (
+  connection: Connection,
+  act: PlasticAct,
+  today: string,
+): Promise<boolean> => {
+  const rows = await activate(connection, { ...plasticActParameters(act), today })
+  return firstRow(rows)?.isDone ?? false
+}
+
+const cancel = declare<PlasticActValues, Done>('cancel_plastic')
+
+/**
+ * Cancels the plastic that waits.
+ * @returns whether it was done: not if the card has changed meanwhile.
+ */
+export const cancelPlastic = async (connection: Connection, act: PlasticAct): Promise<boolean> =>
+  firstRow(await cancel(connection, plasticActParameters(act)))?.isDone ?? false

@@ -52,6 +52,7 @@ import { recordDisclosure } from '../../src/storage/cards/disclosures.ts'
 import {
   deleteRetiredFingerprints,
   listChipsUnderKeys,
+  listNeedsOfChipKeys,
   listPinsOfCommands,
 } from '../../src/storage/cards/keys-of-cards.ts'
 import { expireLimits } from '../../src/storage/cards/limits.ts'
@@ -516,6 +517,13 @@ const calls: readonly ((database: Database, limit: number) => Promise<unknown>)[
   (database) => findProductOfChipKeys(database, 2),
   (database, limit) =>
     listChipsUnderKeys(database, { publicToken: '', panSequenceNumber: '' }, limit),
+  (database, limit) =>
+    listNeedsOfChipKeys(database, {
+      keyVersion: 1,
+      createdBefore: new Date(),
+      afterToken: '',
+      limit,
+    }),
   (database, limit) => listPinsOfCommands(database, { publicToken: '', number: 0 }, limit),
   (database) => restoreTries(database, act, { kind: 'pin', limit: null, today: earlierDay }),
   (database) => restoreTries(database, act, { kind: 'pin', limit: unblocks, today: earlierDay }),

@@ -6,7 +6,7 @@ import {
   type KeyedColumn,
   keyCatalogue,
 } from '../../hsm/contract/catalogue.ts'
-import { hasPanFingerprints, listChipsUnderKeys } from '../../storage/cards/keys-of-cards.ts'
+import { hasPanFingerprints, listNeedsOfChipKeys } from '../../storage/cards/keys-of-cards.ts'
 import type { Connection, Database } from '../../storage/engine/database.ts'
 import { lockInstallation } from '../../storage/engine/installation.ts'
 import * as storedHsmKeys from '../../storage/keys/hsm-keys.ts'
@@ -124,7 +124,7 @@ async function findObjection(keys: KeyContext, version: KeyVersion): Promise<Pro
     return inUse(version, 'is still needed to find cards.')
   }
   if (isChipKey(keyName)) {
-    const users = await countChips(keys, keyVersion)
+    const users = await countChips(keys, row)
     return users === null ? null : inUse(version, `is needed: ${users}`)
   }
   for (const column of columns) {
@@ -151,33 +151,60 @@ async function isUsedIn(
   return false
 }
 
-/** Tells how many unexpired cards have chips of a version of the keys, and until when; or null. */
-async function countChips({ database }: KeyContext, keyVersion: number): Promise<string | null> {
-  let count = 0
-  let lastToken = ''
+/**
+ * Tells how many unexpired cards have chips of a version of the keys, or may have them; or null.
+ * Nothing is known of a chip that was never used. Any version before the newest may be in it that
+ * existed when its card was created.
+ */
+async function countChips(
+  { database }: KeyContext,
+  { activatedAt, keyVersion }: Pick<storedHsmKeys.DatedHsmKeyRow, 'activatedAt' | 'keyVersion'>,
+): Promise<string | null> {
+  // No card was made with a version that was never active.
+  const createdBefore = activatedAt && (await findSuccession(database, keyVersion))
+  let unused = 0
+  let used = 0
   let lastExpiry = ''
-  for await (const chip of listUnexpiredChips(database)) {
-    if (chip.keyVersion !== keyVersion) continue
-    // The chips of a card follow each other.
-    if (chip.publicToken !== lastToken) count += 1
-    lastToken = chip.publicToken
-    if (chip.expiryDate > lastExpiry) lastExpiry = chip.expiryDate
+  for (let afterToken = '', isFull = true; isFull; ) {
+    const search = { keyVersion, createdBefore, afterToken, limit: pageSize }
+    const cards = await listNeedsOfChipKeys(database, search)
+    for (const { expiryDate, isUsed } of cards) {
+      if (expiryDate === null) continue
+      if (isUsed) used += 1
+      else unused += 1
+      if (expiryDate > lastExpiry) lastExpiry = expiryDate
+    }
+    afterToken = cards.at(-1)?.publicToken ?? afterToken
+    isFull = cards.length === pageSize
   }
-  const month = lastExpiry.slice(0, 7)
-  if (count > 1) return `the chips of ${count} unexpired cards use it, the last until ${month}.`
-  return count === 1 ? `the chip of an unexpired card uses it, until ${month}.` : null
+  if (used + unused === 0) return null
+  return describeChips(used, unused, lastExpiry.slice(0, 7))
 }
 
-async function* listUnexpiredChips(database: Database) {
-  let after = { publicToken: '', panSequenceNumber: '' }
-  for (let isFull = true; isFull; ) {
-    const chips = await listChipsUnderKeys(database, after, pageSize)
-    for (const { expiryDate, ...chip } of chips) {
-      if (expiryDate !== null) yield { ...chip, expiryDate }
-    }
-    after = chips.at(-1) ?? after
-    isFull = chips.length === pageSize
-  }
+/** Since when the cards that are made have a newer version: each chip uses all four keys. */
+async function findSuccession(database: Database, keyVersion: number): Promise<Date> {
+  const rows = await storedHsmKeys.listHsmKeys(database)
+  const successions = chipKeyNames.map((name) =>
+    rows
+      .filter((row) => row.keyName === name && row.keyVersion > keyVersion)
+      .flatMap(({ activatedAt }) => activatedAt?.getTime() ?? [])
+      .reduce((first, at) => Math.min(first, at), Date.now()),
+  )
+  return new Date(Math.max(...successions))
+}
+
+function describeChips(used: number, unused: number, month: string): string {
+  const count = used + unused
+  const cards =
+    count === 1
+      ? `the chip of an unexpired card uses it or may use it, until ${month}.`
+      : `the chips of ${count} unexpired cards use it or may use it, the last until ${month}.`
+  const next = ' Retire it after that month.'
+  if (unused === 0) return cards + next
+  const waiting =
+    ` ${unused} of them ${unused === 1 ? 'has' : 'have'} not used a chip yet. Such a card no ` +
+    'longer counts once its chip has used another version.'
+  return cards + waiting + next
 }
 
 /** A key without versions: its successor has another name. */

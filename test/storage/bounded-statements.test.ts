@@ -59,7 +59,6 @@ import { expireLimits } from '../../src/storage/cards/limits.ts'
 import { findTries } from '../../src/storage/cards/tries.ts'
 import * as chipCommands from '../../src/storage/chips/commands.ts'
 import { findChip } from '../../src/storage/chips/find-chip.ts'
-import { findStripe } from '../../src/storage/chips/find-stripe.ts'
 import { expireAssertions } from '../../src/storage/clients/assertions.ts'
 import { listCalledAnswers } from '../../src/storage/decisions/calls.ts'
 import {
@@ -378,6 +377,9 @@ const original = { messageClass: '1', trace: '007900', transmittedAt: '112217000
 
 const originalClaim = { ...claim, original: { ...original, transactionHashes: [fingerprint] } }
 
+const chipRead = { read: { panSequenceNumber: '00', atc: 7 }, networkId: null }
+const stripeRead = { read: null, networkId: 'network' }
+
 const chipUse = JSON.stringify({
   panSequenceNumber: '00',
   atc: 7,
@@ -591,11 +593,11 @@ const calls: readonly ((database: Database, limit: number) => Promise<unknown>)[
   (database) => findCardWithProduct(database, token, clientId),
   (database) => findCardReference(database, token),
   (database) => findTokenByPan(database, [fingerprint]),
-  (database) => findChip(database, { publicToken: token }, { panSequenceNumber: '00', atc: 7 }),
-  (database) =>
-    findChip(database, { panFingerprints: [fingerprint] }, { panSequenceNumber: '00', atc: 7 }),
-  (database) => findStripe(database, { publicToken: token }, 'network'),
-  (database) => findStripe(database, { panFingerprints: [fingerprint] }, 'network'),
+  ...[{ publicToken: token }, { panFingerprints: [fingerprint] }].flatMap((card) =>
+    [chipRead, stripeRead, { ...chipRead, networkId: 'network' }].map(
+      (key) => (database: Database) => findChip(database, card, key),
+    ),
+  ),
 ]
 
 /** Nobody is twice in one statement, and no key or transaction. */

@@ -1,32 +1,36 @@
 import { isChipRead } from '../../domain/entry-mode.ts'
 import type { DeclineCode } from '../../domain/response-code.ts'
 import type { AuthorizedCard, NamedCard } from '../../storage/authorizations/begin.ts'
-import { addStripeChecks, checkStripe, findRequestStripe } from '../chips/check-stripe.ts'
+import { findChip } from '../../storage/chips/find-chip.ts'
+import { addStripeChecks, checkStripe } from '../chips/check-stripe.ts'
 import { recordChipResults } from '../chips/commands.ts'
 import type { PresentedChip } from '../chips/presented-chip.ts'
-import { declineReplayedChip, readChip } from '../chips/read-chip.ts'
+import { declineReplayedChip, parseChip, readChip } from '../chips/read-chip.ts'
 import type { Answer } from '../idempotency/idempotency.ts'
 import type { Authorization, AuthorizationContext, AuthorizationRequest } from './authorization.ts'
 import type { TracedRequest } from './trace.ts'
 
 /**
  * Reads the chip and the stripe of a request; null without their data, or if the card has no chip.
- * The first objection decides: the stripe of a wrong chip is not verified.
+ * Requests without them cost nothing, and both take one read of the database. The first objection
+ * decides: the stripe of a wrong chip is not verified.
  */
 export async function readRequestChip(
   context: AuthorizationContext,
   traced: TracedRequest,
   card: NamedCard,
 ): Promise<PresentedChip | null> {
-  const { chip, pinBlock } = traced
-  const hasPinBlock = pinBlock !== undefined
-  // One round trip for both.
-  const [read, found] = await Promise.all([
-    chip ? readChip(context, { ...traced, chip, hasPinBlock }, card) : null,
-    findRequestStripe(context, traced, card),
-  ])
-  if (read?.objection && read.checks.at(-1)?.check !== 'offline_pin') return read
-  return found ? addStripeChecks(read, await checkStripe(context, traced, found)) : read
+  const { cavv, chip, networkId, pinBlock, stripe } = traced
+  const hasValue = stripe !== undefined || cavv !== undefined
+  if (!chip && !hasValue) return null
+  const parsed = chip ? parseChip(chip) : null
+  const key = { read: parsed, networkId: hasValue ? networkId : null }
+  const found = await findChip(context.database, card, key)
+  if (!found) return null
+  const message = chip && { ...traced, chip, hasPinBlock: pinBlock !== undefined }
+  const read = message && parsed ? await readChip(context, message, parsed, found) : null
+  if (!hasValue || (read?.objection && read.checks.at(-1)?.check !== 'offline_pin')) return read
+  return addStripeChecks(read, await checkStripe(context, traced, found))
 }
 
 /** The chip was read, and its data are missing. */

@@ -99,9 +99,14 @@ export const cutEntryMode = (
   fields: Fields,
 ): string => (fields[field] ?? '').slice(at, at + length)
 
-/** Returns track 2; null if the message has none that can be read. */
-export const parseTrackField = ({ stripe }: Profile, fields: Fields): Track2 | null =>
-  parseTrack2(fields[stripe.field] ?? '')
+/**
+ * Returns track 2; null if the message has none. A malformed track must not count as an absent one,
+ * because nothing would then be compared.
+ */
+export function parseTrackField({ stripe }: Profile, fields: Fields): Track2 | 'malformed' | null {
+  const text = fields[stripe.field]
+  return text ? (parseTrack2(text) ?? 'malformed') : null
+}
 
 /** Whether the stripe was read where the chip could have been. */
 export function isFallback(

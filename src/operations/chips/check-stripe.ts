@@ -96,8 +96,9 @@ async function checkTrack(
   const { track2 } = stripe
   if (!isStripeOf(found, track2)) return { check: declineValue('data_disagreement'), use: null }
   const profile = stripeProfiles[found.chip.profile]
-  if (request.cardRead === 'contactless_stripe' && profile.dynamic) {
-    const read = readDynamicValue(profile.dynamic, track2)
+  if (request.cardRead === 'contactless_stripe') {
+    // Without a dynamic value, a CVV that was overheard once would pass each time.
+    const read = profile.dynamic && readDynamicValue(profile.dynamic, track2)
     return read
       ? checkDynamic(context, found, track2, read)
       : { check: await composeMissingCheck(context, request, found, track2), use: null }
@@ -166,7 +167,7 @@ const declineValue = (
 ): ChipCheck => ({ check, result: 'failed', findings: [finding], responseCode: '88' })
 
 /**
- * A track without a value that its profile has. The product decides, as for a wrong value; the
+ * A track without a value that can be verified. The product decides, as for a wrong value; the
  * track of a chip with a right cryptogram needs none.
  */
 async function composeMissingCheck(

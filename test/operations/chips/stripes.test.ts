@@ -2,6 +2,9 @@ import assert from 'node:assert/strict'
 import { before, test } from 'node:test'
 import type { AuthorizationCheck } from '../../../src/domain/authorization-check.ts'
 import { explainDecline } from '../../../src/domain/decline-reason.ts'
+import { usualChip } from '../../../src/domain/product-chip.ts'
+import { demoProducts } from '../../../src/sandbox/demo-data.ts'
+import { product } from '../../support/builders.ts'
 import { chipMoney, playChip } from '../../support/chip.ts'
 import { ask, type IssuedCard, issueCard, otherDigits, pinBlock } from '../../support/network.ts'
 import { openTestService, sql, type TestService } from '../../support/service.ts'
@@ -293,4 +296,27 @@ test('what cannot be track 2 is refused, and fallback needs a track', async () =
   for (const each of members) {
     assert.equal((await ask(service, { pan, ...each })).status, 422)
   }
+})
+
+test('a contactless stripe does not pass with a static CVV where its profile has no other', async () => {
+  const [common] = demoProducts
+  assert.ok(common)
+  await product(service.database, { ...common, productId: 9040 })
+  const setChip = (chip: object) =>
+    sql(service.database, 'update product set chip = $1::jsonb where product_id = 9040', [
+      JSON.stringify({ profile: 'cpa', ...usualChip, ...chip }),
+    ])
+  await setChip({})
+  const card = await issueCard(service, {
+    cardType: 'Physical',
+    cardProduct: 9040,
+    activateNow: true,
+  })
+  const track2 = await makeTrack(service, card)
+  assert.equal((await decide(card, { track2 })).code, '00', 'a swipe has a static CVV')
+  const declined = await decide(card, { track2, entryMode: 'contactless' })
+  assert.deepEqual([declined.code, declined.found.card_value?.result], ['88', 'not_given'])
+  await setChip({ wrongCardValue: 'record' })
+  const recorded = await decide(card, { track2, entryMode: 'contactless' })
+  assert.deepEqual([recorded.code, recorded.found.card_value?.result], ['00', 'not_given'])
 })

@@ -50,7 +50,9 @@ export const cardDataMembers = {
       minLength: 40,
       maxLength: 40,
       pattern: stringPatterns.hexadecimal,
-      description: 'The value of a 3-D Secure authentication: 20 bytes in hexadecimal digits.',
+      description:
+        'The value of a 3-D Secure authentication: 20 bytes in hexadecimal digits. Decode a ' +
+        'value in base64 first.',
       ...secret,
     }),
   ),

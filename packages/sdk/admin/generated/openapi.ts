@@ -4239,7 +4239,7 @@ export interface operations {
                     readonly track2?: string;
                     /** @description The stripe was read at a terminal that can read chips. */
                     readonly fallback?: boolean;
-                    /** @description The value of a 3-D Secure authentication: 20 bytes in hexadecimal digits. */
+                    /** @description The value of a 3-D Secure authentication: 20 bytes in hexadecimal digits. Decode a value in base64 first. */
                     readonly cavv?: string;
                     /**
                      * @description In the smallest unit of `currency`: 1234 is 12.34 EUR. 0 asks about the account.

@@ -83,7 +83,7 @@ declare
     'apply_controls',
     'choose_payment_effect',
     'compute_increment',
-    'count_wrong_expiry',
+    'count_mistake',
     'derive_open_amount',
     'derive_payment_state',
     'describe_payment_change',

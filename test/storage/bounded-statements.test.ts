@@ -29,6 +29,7 @@ import {
   listDecidedOfCard,
   listDecidedOfClient,
 } from '../../src/storage/authorizations/decided-again.ts'
+import { expireMistakes } from '../../src/storage/authorizations/mistakes.ts'
 import { expireAuthorizations } from '../../src/storage/authorizations/records.ts'
 import {
   answerAuthorization,
@@ -37,7 +38,6 @@ import {
   settleMatchAndSpend,
 } from '../../src/storage/authorizations/settle.ts'
 import { reportLostBlock } from '../../src/storage/authorizations/tries.ts'
-import { expireWrongExpiries } from '../../src/storage/authorizations/wrong-expiries.ts'
 import { findCard, findCardWithProduct } from '../../src/storage/cards/cards.ts'
 import {
   expireCards,
@@ -422,7 +422,7 @@ const calls: readonly ((database: Database, limit: number) => Promise<unknown>)[
   (database, limit) => expirePinEnvelopes(database, new Date(), limit),
   (database, limit) => expireLimits(database, 'card', limit),
   (database, limit) => expireLimits(database, 'client', limit),
-  (database, limit) => expireWrongExpiries(database, limit),
+  (database, limit) => expireMistakes(database, limit),
   (database, limit) => expireTransactions(database, limit),
   (database, limit) => expireAdvices(database, limit),
   (database, limit) => expireSessions(database, limit),

@@ -6,7 +6,7 @@
 -- increments, approvals that the card's client decides, those whose reversal came first, and those
 -- whose chip is locked, or whose cryptogram was used before or is the first of its chip. Keys
 -- are claimed in the order of their cards, as settle_authorization_several locks them, so that two
--- calls never wait for each other's keys. A wrong expiry is counted while its card is locked.
+-- calls never wait for each other's keys. A mistake is counted while its card is locked.
 --
 -- Returns what answer_authorization returns, for each caller's ordinal. Those left out call
 -- answer_authorization.
@@ -231,7 +231,7 @@ begin
     select claimed.ordinal::integer, claimed.is_claimed, false,
       case
         when claimed.is_claimed and claimed.mistakes is not null
-        then count_wrong_expiry(
+        then count_mistake(
           claimed.public_token, claimed.network_id, claimed.mistake, claimed.mistakes,
           claimed.window_length
         )

@@ -117,7 +117,7 @@ begin
     select coalesce(bool_or(wrong.kind = 'card_value'), false),
       coalesce(bool_or(wrong.kind = 'cavv'), false)
     into is_card_value_guessed, is_cavv_guessed
-    from wrong_expiry as wrong
+    from card_mistake as wrong
     where wrong.public_token = v_public_token and wrong.client_id = p_network_id
       and wrong.kind in ('card_value', 'cavv') and wrong.given_at[p_mistakes] > v_since;
   end if;

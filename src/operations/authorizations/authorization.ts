@@ -12,8 +12,8 @@ import type { Transaction } from '../../domain/transaction.ts'
 import { type Hsm, type PinBlockFormat, pinBlockFormats } from '../../hsm/contract/hsm.ts'
 import type { NewSpending } from '../../storage/authorizations/applied-controls.ts'
 import type { AuthorizedCard } from '../../storage/authorizations/begin.ts'
+import type { Mistake } from '../../storage/authorizations/mistakes.ts'
 import type { AnsweredAuthorization, Increment } from '../../storage/authorizations/settle.ts'
-import type { Mistake } from '../../storage/authorizations/wrong-expiries.ts'
 import type { Database } from '../../storage/engine/database.ts'
 import type { Claim } from '../../storage/idempotency/idempotency.ts'
 import type { ZoneKeyRow } from '../../storage/keys/zone-keys.ts'
@@ -148,15 +148,11 @@ export interface AuthorizationObserver {
   /** The outcomes of a request's PIN and CVV2, whatever the final answer is. */
   checked(outcomes: Pick<Authorization, 'pin' | 'cvv'>): void
   /**
-   * The given expiry is not the card's. `isGuessing`: the limit was exceeded, for the first time in
-   * a day.
+   * A given value that costs no try is not the card's. `isGuessing`: the limit was exceeded, for
+   * the first time in a day.
    */
-  expiryWrong(
-    wrong: Mistake & Pick<AuthorizationRequest, 'entryMode'> & { isGuessing: boolean },
-  ): void
-  /** The cryptogram is not that of the card's chip. `isGuessing`: as above. */
-  cryptogramWrong(
-    wrong: Mistake & Pick<AuthorizationRequest, 'entryMode'> & { isGuessing: boolean },
+  mistakeCounted(
+    mistake: Mistake & Pick<AuthorizationRequest, 'entryMode'> & { isGuessing: boolean },
   ): void
   /** A client, or what stood in for its answer, decided. */
   decided(decidedBy: Decider, error: AskError | null): void

@@ -11,7 +11,7 @@ import {
   type NewAuthorization,
   type SpentTry,
 } from '../../storage/authorizations/begin.ts'
-import type { MistakeKind } from '../../storage/authorizations/wrong-expiries.ts'
+import type { MistakeKind } from '../../storage/authorizations/mistakes.ts'
 import { LockTimeout } from '../../storage/engine/database.ts'
 import { newEventId } from '../../storage/events/events.ts'
 import { findRememberedRequest } from '../../storage/idempotency/idempotency.ts'

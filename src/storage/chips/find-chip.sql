@@ -50,7 +50,7 @@ select asked.ordinal::integer as "ordinal", card.public_token as "publicToken",
     when asked.network_id is null then false
     else exists (
       select
-      from wrong_expiry as wrong
+      from card_mistake as wrong
       where wrong.public_token = any(array[asked.public_token])
         and wrong.client_id = asked.network_id and wrong.kind = 'card_value'
         and wrong.given_at[asked.mistakes] > asked.since
@@ -60,7 +60,7 @@ select asked.ordinal::integer as "ordinal", card.public_token as "publicToken",
     when asked.network_id is null then false
     else exists (
       select
-      from wrong_expiry as wrong
+      from card_mistake as wrong
       where wrong.public_token = any(array[asked.public_token])
         and wrong.client_id = asked.network_id and wrong.kind = 'cavv'
         and wrong.given_at[asked.mistakes] > asked.since

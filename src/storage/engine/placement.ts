@@ -20,7 +20,7 @@ const spread: readonly SpreadTables[] = [
       'card',
       'try_counter',
       'authorization_request',
-      'wrong_expiry',
+      'card_mistake',
       'chip',
       'stripe_counter',
       'chip_command',

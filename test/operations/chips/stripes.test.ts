@@ -191,7 +191,7 @@ test('after ten wrong values of a stripe, even the right one is not compared', a
   assert.equal((await decide(card, { entryMode: 'ecommerce', cavv })).code, '00')
   await sql(
     service.database,
-    `update wrong_expiry set given_at = array(select at - 86400000000 from unnest(given_at) as at)
+    `update card_mistake set given_at = array(select at - 86400000000 from unnest(given_at) as at)
      where public_token = $1`,
     [card.publicToken],
   )

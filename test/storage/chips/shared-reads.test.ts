@@ -19,13 +19,13 @@ const cards: Readonly<Record<string, string>> = {
   'waiting commands': `insert into chip_command (public_token, command_number, command, data_object, state)
     values ($1, 2, 'put_data', '\\x9f7901', 'pending'), ($1, 1, 'unblock_pin', null, 'done'),
       ($1, 3, 'block_application', null, 'sent')`,
-  'ten wrong values of stripes': `insert into wrong_expiry (public_token, client_id, kind, given_at, forget_on_day)
+  'ten wrong values of stripes': `insert into card_mistake (public_token, client_id, kind, given_at, forget_on_day)
     values ($1, 'network', 'card_value', array_fill(9e15::bigint, array[10]), 1)`,
-  'ten wrong CAVVs': `insert into wrong_expiry (public_token, client_id, kind, given_at, forget_on_day)
+  'ten wrong CAVVs': `insert into card_mistake (public_token, client_id, kind, given_at, forget_on_day)
     values ($1, 'network', 'cavv', array_fill(9e15::bigint, array[10]), 1)`,
-  'wrong CAVVs of another network': `insert into wrong_expiry (public_token, client_id, kind, given_at, forget_on_day)
+  'wrong CAVVs of another network': `insert into card_mistake (public_token, client_id, kind, given_at, forget_on_day)
     values ($1, 'other', 'cavv', array_fill(9e15::bigint, array[10]), 1)`,
-  'old wrong CAVVs': `insert into wrong_expiry (public_token, client_id, kind, given_at, forget_on_day)
+  'old wrong CAVVs': `insert into card_mistake (public_token, client_id, kind, given_at, forget_on_day)
     values ($1, 'network', 'cavv', array_fill(1::bigint, array[10]), 1)`,
   'no card': `with counters as (delete from try_counter where public_token = $1)
     delete from card where public_token = $1`,

@@ -209,6 +209,7 @@ function composeReport(
       processed: report.processedCommands,
       hasFailed: report.hasFailedCommand,
       isLastOnlineIncomplete: report.isLastOnlineIncomplete,
+      isDeclined: report.kind === 'decline',
     },
   }
 }

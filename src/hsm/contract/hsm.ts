@@ -8,6 +8,7 @@ import type {
   CardNumber,
   CardReference,
   KeyReference,
+  NewPinRules,
   PanFingerprint,
   PinRules,
   SealedPin,
@@ -109,7 +110,7 @@ export interface Hsm extends CardDataHsm, AuditHsm, ChipHsm, VirtualChipHsm, Str
   /** Generates a PIN without bias, and again while it is weak. */
   generatePin(card: CardReference, rules: PinRules): Promise<StoredPin>
   /** Imports a PIN that the cardholder chose, unless it is weak and the rules reject weak PINs. */
-  importPin(card: CardReference, rules: PinRules, pin: Pin): Promise<ImportedPin>
+  importPin(card: CardReference, rules: NewPinRules, pin: Pin): Promise<ImportedPin>
   /** Reveals the PIN in clear. The caller has already recorded the disclosure. */
   revealPin(card: CardReference, pin: StoredPin): Promise<Pin>
 

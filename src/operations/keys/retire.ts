@@ -4,6 +4,7 @@ import {
   chipKeyNames,
   isInstallationKey,
   type KeyedColumn,
+  type KeyName,
   keyCatalogue,
 } from '../../hsm/contract/catalogue.ts'
 import { hasPanFingerprints, listNeedsOfChipKeys } from '../../storage/cards/keys-of-cards.ts'
@@ -52,7 +53,9 @@ export async function retireKey(
     const mayRetire =
       isSettled && storedHsmKeys.retireHsmKey(connection, keyName, keyVersion, settleSeconds)
     if (!(await mayRetire)) {
-      const why = `is not active, or no successor has been active for ${settleSeconds} seconds.`
+      const why =
+        `is not active, or no successor has been active for ${settleSeconds} seconds. Rotate the ` +
+        'key or wait, then retry.'
       throw inUse(version, why)
     }
     await record({ act: 'retired', key: composeReference(keyName, keyVersion), ...operator })
@@ -82,7 +85,8 @@ export async function deleteKey(
     if (!(await storedHsmKeys.deleteHsmKey(connection, keyName, keyVersion, settleSeconds))) {
       throw inUse(
         version,
-        `must have been retired for ${settleSeconds} seconds, or be an unused pending version.`,
+        `must have been retired for ${settleSeconds} seconds, or be an unused pending version. ` +
+          'Retire it or wait, then retry.',
       )
     }
     await record({ act: 'deleted', key: composeReference(keyName, keyVersion), ...operator })
@@ -95,7 +99,11 @@ async function refuseListedVersion(connection: Connection, version: KeyVersion):
   if (!isChipKey(version.keyName)) return
   await lockInstallation(connection)
   const productId = await findProductOfChipKeys(connection, version.keyVersion)
-  if (productId !== null) throw inUse(version, `is needed: product ${productId} lists it.`)
+  if (productId !== null)
+    throw inUse(
+      version,
+      `is needed: product ${productId} lists it. Change the key versions of its chip first.`,
+    )
 }
 
 const inUse = ({ keyName, keyVersion }: KeyVersion, why: string) =>
@@ -111,9 +119,12 @@ const pageSize = 1_000
 async function findObjection(keys: KeyContext, version: KeyVersion): Promise<Problem | null> {
   const { keyName, keyVersion } = version
   const row = await storedHsmKeys.findHsmKey(keys.database, keyName, keyVersion)
-  if (!row) return new Problem('not_found')
+  if (!row) return new Problem('not_found', { detail: noVersion })
   if (!isInstallationKey(keyName)) {
-    return inUse(version, 'is a version of a key that this program does not know.')
+    return inUse(
+      version,
+      'is a version of a key that this program does not know. Use the newer program.',
+    )
   }
   const { columns, retirement } = keyCatalogue[keyName]
   // Some versions become unused by time only: their rotation retires them after it has passed.
@@ -121,7 +132,7 @@ async function findObjection(keys: KeyContext, version: KeyVersion): Promise<Pro
     return inUse(version, 'retires automatically, after the data under it has expired.')
   }
   if (keyName === 'pan-fingerprint' && (await hasPanFingerprints(keys.database, keyVersion))) {
-    return inUse(version, 'is still needed to find cards.')
+    return inUse(version, 'is still needed to find cards. Retry when the rotation is done.')
   }
   if (isChipKey(keyName)) {
     const users = await countChips(keys, row)
@@ -129,11 +140,19 @@ async function findObjection(keys: KeyContext, version: KeyVersion): Promise<Pro
   }
   for (const column of columns) {
     if (await isUsedIn(column, keys, keyVersion)) {
-      return inUse(version, `is still in use in ${column}.`)
+      return inUse(version, `is still in use in ${column}. ${nextStepOf(retirement)}`)
     }
   }
   return null
 }
+
+const noVersion = 'No key of the installation has this name and version. List the keys.'
+
+/** What ends the use of a version. */
+const nextStepOf = ({ by }: (typeof keyCatalogue)[KeyName]['retirement']): string =>
+  by === 're-encryption'
+    ? 'It retires automatically when the rotation to its successor is done.'
+    : 'Retry when its cards have expired, or have a PIN or a chip under a newer version.'
 
 const isChipKey = (keyName: string): boolean => chipKeyNames.some((name) => name === keyName)
 
@@ -214,6 +233,10 @@ interface NamedKey {
   readonly clientId: string | null
 }
 
+const noNamedKey =
+  'No active key has this name, or the network has none with it. List the keys, and retry with ' +
+  'the name and the network of one.'
+
 /**
  * Retires a network's zone key, or a zone master key.
  * @throws `Problem` `not_found`.
@@ -229,7 +252,7 @@ export const retireNamedKey = (
       clientId === null
         ? await retireZoneMasterKey(connection, key)
         : await retireZoneKey(connection, clientId, key)
-    if (!isRetired) throw new Problem('not_found')
+    if (!isRetired) throw new Problem('not_found', { detail: noNamedKey })
     await record({ act: 'retired', key: composeZoneReference(key, clientId), ...operator })
     return null
   })

@@ -14,7 +14,11 @@ import type {
   EntryMode,
 } from '../operations/authorizations/authorization.ts'
 import { authorize } from '../operations/authorizations/authorize.ts'
-import type { Answer, RepeatableRequest } from '../operations/idempotency/idempotency.ts'
+import {
+  type Answer,
+  type RepeatableRequest,
+  recall,
+} from '../operations/idempotency/idempotency.ts'
 import { findCardReference } from '../storage/authorizations/begin.ts'
 import type { Increment } from '../storage/authorizations/settle.ts'
 import type { MadeCryptogram, TakenAnswer, VirtualChips } from './chip/virtual-chip.ts'
@@ -62,6 +66,9 @@ export const createSimulator = (context: AuthorizationContext, chips: VirtualChi
     const { clientId } = caller
     const { publicToken } = simulation
     if (!chip) return sendRequest(context, caller, simulation, request, null)
+    // A repeat gets the first answer, and the chip counts nothing.
+    const known = await recall<Authorization>(context, request)
+    if (known) return known
     await chips.makeIfMissing(clientId, publicToken)
     const money = toMoney(simulation.amount, simulation.currency)
     const made = await chips.purchase(clientId, publicToken, {
@@ -75,11 +82,30 @@ export const createSimulator = (context: AuthorizationContext, chips: VirtualChi
     if (answer.replayed) return answer
     const { approved, chip: answered } = answer.result
     const data = answered ? Buffer.from(answered.data, 'hex') : null
-    const taken = await chips.takeAnswer(clientId, publicToken, data, approved)
+    const taken = await takeAnswer(chips, caller, { publicToken, data, approved })
     const { remainingOfflineTries } = await chips.read(clientId, publicToken)
     const virtualChip = { offlinePin: made.offlinePin, remainingOfflineTries, ...taken }
     return { ...answer, result: { ...answer.result, virtualChip } }
   }
+
+/** Gives the answer to the chip, unless the chip has begun another transaction meanwhile. */
+async function takeAnswer(
+  chips: VirtualChips,
+  { clientId }: SimulatorCaller,
+  answer: {
+    readonly publicToken: string
+    readonly data: Uint8Array | null
+    readonly approved: boolean
+  },
+): Promise<TakenAnswer> {
+  try {
+    return await chips.takeAnswer(clientId, answer.publicToken, answer.data, answer.approved)
+  } catch (error) {
+    // The authorization has happened, so its answer must not become an error.
+    if (!(error instanceof Problem) || error.code !== 'virtual_chip_unusable') throw error
+    return { answerVerified: false, approved: false, commands: [] }
+  }
+}
 
 /** Sends the request of a network, with the chip data of a virtual chip. */
 async function sendRequest(

@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict'
+import { randomUUID } from 'node:crypto'
 import { before, beforeEach, test } from 'node:test'
 import { parseApplicationData } from '../../src/domain/chip-application-data.ts'
 import { parseChipData } from '../../src/domain/chip-data.ts'
@@ -298,6 +299,38 @@ for (const profile of chipProfileNames) {
     )
   })
 }
+
+test('a repeat of a simulation counts nothing in the chip', async () => {
+  await activate()
+  const body = {
+    publicToken: card.publicToken,
+    chip: true,
+    offlinePin: otherDigits(card.pin),
+    amount: 1000,
+    currency: 'EUR',
+  }
+  const headers = { 'idempotency-key': randomUUID() }
+  const send = () => service.call('POST', '/simulator/authorizations', { body, headers })
+  await send()
+  const before = (await chip('GET')).json
+  for (const _ of [1, 2, 3]) {
+    assert.equal((await send()).headers['idempotency-replayed'], 'true')
+  }
+  assert.deepEqual((await chip('GET')).json, before)
+})
+
+test('simulations at the same time answer what was recorded', async () => {
+  await activate()
+  await chip('POST')
+  const body = { publicToken: card.publicToken, chip: true, amount: 100, currency: 'EUR' }
+  const answers = await Promise.all(
+    Array.from({ length: 6 }, () => service.call('POST', '/simulator/authorizations', { body })),
+  )
+  for (const { json, status } of answers) {
+    assert.equal(status, 200, JSON.stringify(json))
+    assert.equal(typeof json.authorizationId, 'string')
+  }
+})
 
 test('a virtual chip is in the country of the merchant', async () => {
   await activate()

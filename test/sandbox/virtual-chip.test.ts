@@ -332,6 +332,21 @@ test('simulations at the same time answer what was recorded', async () => {
   }
 })
 
+test('a virtual chip keeps its keys when the product gives its index another version', async () => {
+  await activate()
+  await chip('POST')
+  await sql(
+    service.database,
+    `update product set chip = jsonb_set(chip, '{keyVersions}', '{"01": 2}') where product_id = 1001`,
+  )
+  assert.equal((await simulate()).responseCode, '88')
+  await sql(
+    service.database,
+    `update product set chip = jsonb_set(chip, '{keyVersions}', '{}') where product_id = 1001`,
+  )
+  assert.equal((await simulate()).responseCode, '00')
+})
+
 test('a virtual chip is in the country of the merchant', async () => {
   await activate()
   await sql(

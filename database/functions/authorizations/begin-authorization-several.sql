@@ -75,7 +75,7 @@ as $function$
 begin
   return query
     with asked as materialized (
-      select caller.*, coalesce(given_token, (
+      select caller.*, caller.chip_text::jsonb as chip, coalesce(given_token, (
           select known.public_token
           from pan_fingerprint as known
           where known.pan_fingerprint = any (string_to_array(pan_fingerprints, ',')::bytea[])
@@ -95,8 +95,8 @@ begin
         transaction_type, amount, currency_code, billing_amount, billing_currency_code,
         cashback_amount, merchant, network_transaction_id, claimant_id, key_hashes,
         request_fingerprint, claim_id,
-        transaction_hashes, message_class, trace, transmitted_at, acquirer, chip, lacks_chip_data,
-        ordinal
+        transaction_hashes, message_class, trace, transmitted_at, acquirer, chip_text,
+        lacks_chip_data, ordinal
       )
     ),
     -- The card, and the outcome that is known before a try is spent: null if a try is to be spent.
@@ -200,10 +200,10 @@ begin
           select true as is_fresh
           from chip
           where asked.chip is not null and chip.public_token = asked.public_token
-            and chip.pan_sequence_number = asked.chip::jsonb ->> 'panSequenceNumber'
+            and chip.pan_sequence_number = asked.chip ->> 'panSequenceNumber'
             and is_fresh_atc(
-              chip.highest_atc, chip.seen_atcs, (asked.chip::jsonb ->> 'atc')::integer,
-              (asked.chip::jsonb ->> 'atcWindow')::integer
+              chip.highest_atc, chip.seen_atcs, (asked.chip ->> 'atc')::integer,
+              (asked.chip ->> 'atcWindow')::integer
             )
           for no key update skip locked
         ) as chip on true
@@ -259,11 +259,11 @@ begin
           when presented.remaining_tries is not null then presented.now
         end
       from (
-        select claimed.public_token, claimed.chip::jsonb ->> 'panSequenceNumber' as number,
-          (claimed.chip::jsonb ->> 'atc')::integer as atc,
-          (claimed.chip::jsonb ->> 'keyVersion')::integer as key_version,
-          (claimed.chip::jsonb ->> 'remainingOfflineTries')::integer as remaining_tries,
-          claimed.chip::jsonb ? 'remainingOfflineTries' as has_tries,
+        select claimed.public_token, claimed.chip ->> 'panSequenceNumber' as number,
+          (claimed.chip ->> 'atc')::integer as atc,
+          (claimed.chip ->> 'keyVersion')::integer as key_version,
+          (claimed.chip ->> 'remainingOfflineTries')::integer as remaining_tries,
+          claimed.chip ? 'remainingOfflineTries' as has_tries,
           clock_timestamp() as now
         from claimed
         where claimed.is_claimed and claimed.chip is not null

@@ -4,15 +4,15 @@
 --
 -- The card is named by p_public_token or by the fingerprints of its PAN, one for each version of
 -- their key. Returns no row if the card does not exist. chip is null if its product has no chip.
--- expiry is YYMM. newest_number and newest_key_version are those of the chip with the highest
--- sequence number that was seen.
+-- expiry is YYMM. newest_number is the highest sequence number that was seen.
 --
 -- p_pan_sequence_number and p_atc are null without chip data. Otherwise highest_atc is that of this
 -- chip, null if it was not seen before; is_fresh says whether p_atc was not used before; and
 -- commands are those that have not ended.
 --
--- p_network_id is null without a stripe or a 3-D Secure value. Otherwise highest_card_atc is the
--- highest counter of all chips and stripes of the card, 0 if none was seen. A value is guessed if
+-- p_network_id is null without a stripe or a 3-D Secure value. Otherwise newest_key_version is that
+-- of the newest chip, null if none was seen, and highest_card_atc is the highest counter of all
+-- chips and stripes of the card, 0 if none was seen. A value is guessed if
 -- the network sent p_mistakes wrong ones within p_window microseconds.
 --
 -- Distributed by p_public_token, beside card.
@@ -71,11 +71,9 @@ begin
   if public_token is null then
     return;
   end if;
-  select seen.pan_sequence_number, seen.key_version into newest_number, newest_key_version
+  select max(seen.pan_sequence_number) into newest_number
   from chip as seen
-  where seen.public_token = v_public_token
-  order by seen.pan_sequence_number desc
-  limit 1;
+  where seen.public_token = v_public_token;
   is_fresh := true;
   if p_pan_sequence_number is not null then
     select seen.highest_atc, seen.seen_atcs into highest_atc, v_seen_atcs
@@ -107,6 +105,9 @@ begin
   is_card_value_guessed := false;
   is_cavv_guessed := false;
   if p_network_id is not null then
+    select seen.key_version into newest_key_version
+    from chip as seen
+    where seen.public_token = v_public_token and seen.pan_sequence_number = newest_number;
     select max(seen.highest_atc) into highest_card_atc
     from chip as seen
     where seen.public_token = v_public_token;

@@ -24,8 +24,16 @@ from find_chip(
 select asked.ordinal::integer as "ordinal", card.public_token as "publicToken",
   card.encrypted_pan as "encryptedPan", card.cvk, card.card_type as "cardType",
   to_char(card.expiry_date, 'YYMM') as "expiry", product.chip::text as "chip",
-  newest.pan_sequence_number as "newestPanSequenceNumber",
-  newest.key_version as "newestKeyVersion", seen.highest_atc as "highestAtc",
+  seen.newest_number as "newestPanSequenceNumber",
+  case
+    when asked.network_id is not null then (
+      select chip.key_version
+      from chip
+      where chip.public_token = any(array[asked.public_token])
+        and chip.pan_sequence_number = seen.newest_number
+    )
+  end as "newestKeyVersion",
+  seen.highest_atc as "highestAtc",
   is_fresh_atc(
     seen.highest_atc, seen.seen_atcs, asked.atc, (product.chip ->> 'atcWindow')::integer
   ) as "isFresh",
@@ -33,11 +41,7 @@ select asked.ordinal::integer as "ordinal", card.public_token as "publicToken",
   case
     when asked.network_id is null then 0
     else greatest(
-      (
-        select max(chip.highest_atc)
-        from chip
-        where chip.public_token = any(array[asked.public_token])
-      ),
+      seen.highest_card_atc,
       (
         select max(stripe.highest_atc)
         from stripe_counter as stripe
@@ -96,20 +100,19 @@ cross join lateral (
   where product.product_id = any(array[card.product_id])
   limit 1
 ) as product
-left join lateral (
-  select chip.highest_atc, chip.seen_atcs
+-- One scan of the chips of the card, of which there are few.
+cross join lateral (
+  select max(chip.pan_sequence_number) as newest_number,
+    max(chip.highest_atc) as highest_card_atc,
+    max(chip.highest_atc) filter (
+      where chip.pan_sequence_number = asked.pan_sequence_number
+    ) as highest_atc,
+    max(chip.seen_atcs) filter (
+      where chip.pan_sequence_number = asked.pan_sequence_number
+    ) as seen_atcs
   from chip
   where chip.public_token = any(array[asked.public_token])
-    and chip.pan_sequence_number = asked.pan_sequence_number
-  limit 1
-) as seen on true
-left join lateral (
-  select chip.pan_sequence_number, chip.key_version
-  from chip
-  where chip.public_token = any(array[asked.public_token])
-  order by chip.pan_sequence_number desc
-  limit 1
-) as newest on true
+) as seen
 cross join lateral (
   select json_agg(
       json_build_object(

@@ -20,7 +20,7 @@ export interface FoundChip {
   readonly chip: ProductChip
   /** The highest sequence number of the card's chips; null if none was seen before. */
   readonly newestPanSequenceNumber: string | null
-  /** Of the keys of that chip. */
+  /** Of the keys of that chip; null also without a stripe and a 3-D Secure value. */
   readonly newestKeyVersion: number | null
   /** Of the chip that was read; null if it was not seen before. */
   readonly highestAtc: number | null
@@ -28,7 +28,10 @@ export interface FoundChip {
   readonly isFresh: boolean
   /** The commands that have not ended, in their order; empty without chip data. */
   readonly waiting: readonly WaitingChipCommand[]
-  /** The highest transaction counter of all stripes and chips of the card; 0 if none was seen. */
+  /**
+   * The highest transaction counter of all stripes and chips of the card; 0 if none was seen, and
+   * without a stripe and a 3-D Secure value.
+   */
   readonly highestCardAtc: number
   /** Whether the network has sent too many wrong values within the period. */
   readonly isCardValueGuessed: boolean

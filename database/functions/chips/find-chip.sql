@@ -79,6 +79,10 @@ begin
     select seen.highest_atc, seen.seen_atcs into highest_atc, v_seen_atcs
     from chip as seen
     where seen.public_token = v_public_token and seen.pan_sequence_number = p_pan_sequence_number;
+    -- The row was inserted for a lock, and its transaction did not use the chip.
+    if v_seen_atcs = 0 then
+      highest_atc := null;
+    end if;
     is_fresh := is_fresh_atc(
       highest_atc, v_seen_atcs, p_atc, (chip ->> 'atcWindow')::integer
     );

@@ -1,10 +1,11 @@
 import type { Requester } from '../domain/client.ts'
 import type { Cvv2 } from '../domain/cvv2.ts'
-import { selectCardRead } from '../domain/entry-mode.ts'
-import { isPublicToken } from '../domain/identifiers.ts'
+import { type CardRead, isStripeRead, selectCardRead } from '../domain/entry-mode.ts'
+import { isPublicToken, type PublicToken } from '../domain/identifiers.ts'
 import { toMoney } from '../domain/money.ts'
 import type { Pin } from '../domain/pin.ts'
 import { Problem } from '../domain/problem.ts'
+import type { Track2 } from '../domain/stripe.ts'
 import { type TransactionMembers, toTransaction } from '../domain/transaction.ts'
 import type { CardReference } from '../hsm/contract/card.ts'
 import type {
@@ -21,6 +22,7 @@ import {
 } from '../operations/idempotency/idempotency.ts'
 import { findCardReference } from '../storage/authorizations/begin.ts'
 import type { Increment } from '../storage/authorizations/settle.ts'
+import { findChip } from '../storage/chips/find-chip.ts'
 import type { MadeCryptogram, TakenAnswer, VirtualChips } from './chip/virtual-chip.ts'
 import { simulatorNetwork, simulatorZoneKey } from './demo-data.ts'
 import { encryptSimulatedPin } from './simulator-key.ts'
@@ -123,13 +125,16 @@ async function sendRequest(
   if (!card || !isTheirs) throw new Problem('card_not_found')
   const pinBlock = pin === undefined ? null : await makePinBlock(context, card, pin)
   const mode = entryMode ?? (pin === undefined && made === null ? 'ecommerce' : 'chip')
+  const cardRead = selectCardRead(mode, { hasChipData: made !== null, hasTrack: false })
+  const track2 = await swipeCard(context, publicToken, cardRead)
   const asked = {
     networkId,
     requestId,
     onWaiting,
     card: { publicToken },
     entryMode: mode,
-    cardRead: selectCardRead(mode, { hasChipData: made !== null, hasTrack: false }),
+    cardRead,
+    ...(track2 && { track2 }),
     reference: 'SIMULATOR',
     transaction: toTransaction(members),
     ...(expiryDate !== undefined && { expiryDate }),
@@ -140,6 +145,21 @@ async function sendRequest(
     ...(made && { chip: { data: Buffer.from(made.chip.data, 'hex') } }),
   } as const
   return authorize(context, asked, request)
+}
+
+/** The service code of an international card with a chip (ISO/IEC 7813). */
+const chipServiceCode = '201'
+
+/** Makes the track of a swipe. Null: nothing was swiped, or no value of the card is verified. */
+async function swipeCard(
+  { database, hsm }: AuthorizationContext,
+  publicToken: PublicToken,
+  cardRead: CardRead,
+): Promise<Track2 | null> {
+  if (!isStripeRead(cardRead)) return null
+  const found = await findChip(database, { publicToken }, { read: null, networkId: null })
+  if (found?.cardType !== 'Physical') return null
+  return hsm.revealTrack2(found, found.cvk, found.expiry, chipServiceCode)
 }
 
 async function makePinBlock(context: AuthorizationContext, card: CardReference, pin: Pin) {

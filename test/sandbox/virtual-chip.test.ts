@@ -187,6 +187,20 @@ test('a virtual chip cannot pay where no chip is read', async () => {
   assert.equal((await chip('GET')).status, 409, 'no chip was made')
 })
 
+test('a simulated swipe has the track of the card', async () => {
+  const swipe = (publicToken: string) =>
+    service.call('POST', '/simulator/authorizations', {
+      body: { publicToken, entryMode: 'magstripe' },
+    })
+  card = await issueCard(service, { ...physical, activateNow: true })
+  const { json } = await swipe(card.publicToken)
+  assert.equal(json.responseCode, '00')
+  const path = `/cards/${card.publicToken}/authorizations?limit=1`
+  const [{ checks }] = (await service.call('GET', path)).json
+  const value = checks.find(({ check }: { check: string }) => check === 'card_value')
+  assert.equal(value?.result, 'passed')
+})
+
 test('a snapshot contains the virtual chip', async () => {
   if (service.database.isCluster()) return
   await chip('POST')

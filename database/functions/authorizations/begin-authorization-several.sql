@@ -40,7 +40,7 @@ create or replace function begin_authorization_several(
   p_transmitted_ats text[],
   p_acquirers text[],
   p_chips text[],
-  p_lacks_chip_data boolean[]
+  p_missing_data text[]
 ) returns table (
   ordinal integer,
   outcome text,
@@ -88,7 +88,7 @@ begin
         p_billing_amounts, p_billing_currency_codes, p_cashback_amounts, p_merchants,
         p_network_transaction_ids,
         p_claimant_ids, p_key_hashes, p_request_fingerprints, p_claim_ids, p_transaction_hashes,
-        p_message_class, p_traces, p_transmitted_ats, p_acquirers, p_chips, p_lacks_chip_data
+        p_message_class, p_traces, p_transmitted_ats, p_acquirers, p_chips, p_missing_data
       ) with ordinality as caller (
         given_token, pan_fingerprints, kind, current_month, expiry_month, zone_key_name,
         zone_key_block, authorization_id, network_id, request_id, reference, entry_mode,
@@ -96,7 +96,7 @@ begin
         cashback_amount, merchant, network_transaction_id, claimant_id, key_hashes,
         request_fingerprint, claim_id,
         transaction_hashes, message_class, trace, transmitted_at, acquirer, chip_text,
-        lacks_chip_data, ordinal
+        missing_data, ordinal
       )
     ),
     -- The card, and the outcome that is known before a try is spent: null if a try is to be spent.
@@ -110,7 +110,11 @@ begin
             and coalesce(asked.billing_currency_code, asked.currency_code)
               <> known.card_currency_code
             or known.controls ? 'objection'
-            or asked.lacks_chip_data and known.product_chip ->> 'missingData' = 'decline'
+            or exists (
+              select
+              from unnest(string_to_array(asked.missing_data, ',')) as policy
+              where known.product_chip ->> policy = 'decline'
+            )
           then 'unspent'
           when asked.zone_key_name is not null and not exists (
             select

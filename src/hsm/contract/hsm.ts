@@ -18,7 +18,7 @@ import type { CardDataHsm } from './card-data.ts'
 import type { BlockCipher, MacUsage } from './catalogue.ts'
 import type { ChipHsm, VirtualChipHsm } from './chip.ts'
 import type { WrappedKey } from './stored-keys.ts'
-import type { StripeHsm } from './stripe.ts'
+import type { StripeHsm, VirtualStripeHsm } from './stripe.ts'
 
 /**
  * An imported PIN, sealed for the chip if the card has one; or a refusal with its reason as a
@@ -101,7 +101,13 @@ export interface TokenSigningKey {
  * Every verb throws `Problem` `unavailable` if the HSM gives no answer, and Error for values that
  * the HSM did not create.
  */
-export interface Hsm extends CardDataHsm, AuditHsm, ChipHsm, VirtualChipHsm, StripeHsm {
+export interface Hsm
+  extends CardDataHsm,
+    AuditHsm,
+    ChipHsm,
+    VirtualChipHsm,
+    StripeHsm,
+    VirtualStripeHsm {
   /**
    * Generates an unpredictable card reference and a Luhn-valid 16-digit PAN of the BIN (ISO/IEC
    * 7812-1).

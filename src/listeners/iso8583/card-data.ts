@@ -89,8 +89,11 @@ export function parseCardRead(
   if (stripe.contactless.includes(mode)) return 'contactless_stripe'
   const named = place.values[mode]
   const read = named ? selectCardRead(named, { hasChipData: false, hasTrack: false }) : 'none'
-  if (read !== 'none' || entryMode !== 'atm') return read
-  return selectCardRead(entryMode, { hasChipData, hasTrack: track2 !== null })
+  if (read !== 'none') return read
+  if (entryMode === 'atm')
+    return selectCardRead(entryMode, { hasChipData, hasTrack: track2 !== null })
+  // No one types a track, so one that came was read, whatever the entry mode says.
+  return track2 === null ? 'none' : 'stripe'
 }
 
 /** Returns the code of the entry mode. */

@@ -102,9 +102,8 @@ export function parseRequest(
     ...(pinBlock && { pinBlock }),
     ...(cvv2 && { cvv2 }),
     ...(chip && { chip }),
-    ...(track2 && {
-      stripe: { track2, isFallback: isFallback(profile, fields, cardRead) },
-    }),
+    ...(track2 && { track2 }),
+    isFallback: isFallback(profile, fields, cardRead),
     ...(cavv && { cavv }),
     ...(cardholderAddress && { cardholderAddress }),
     key: composeKey(message),

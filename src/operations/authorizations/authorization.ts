@@ -189,7 +189,10 @@ export interface AuthorizationRequest {
   readonly cardholderAddress?: GivenAddress
   readonly cvv2?: Cvv2
   readonly chip?: SentChip
-  readonly stripe?: PresentedStripe
+  /** From the stripe or from the chip. */
+  readonly track2?: Track2
+  /** A stripe was read at a terminal that can read chips. */
+  readonly isFallback?: boolean
   /** The value of a 3-D Secure authentication. */
   readonly cavv?: Cavv
   /**
@@ -215,13 +218,6 @@ interface SentChip {
   readonly acquirerCountry?: string
   /** `MMDD`, at the terminal. */
   readonly localDate?: string
-}
-
-/** Track 2 of a request, from the stripe or from the chip. */
-interface PresentedStripe {
-  readonly track2: Track2
-  /** The stripe was read at a terminal that can read chips. */
-  readonly isFallback: boolean
 }
 
 /** A PIN block as in a request. */

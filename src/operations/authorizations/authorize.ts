@@ -20,7 +20,7 @@ import * as idempotency from '../idempotency/idempotency.ts'
 import { answerUnspent, composeAnswer, createClaim, uncheckedOutcomes } from './answer.ts'
 import type { Authorization, AuthorizationContext, AuthorizationRequest } from './authorization.ts'
 import {
-  lacksChipData,
+  listMissingData,
   objectToChip,
   presentChip,
   readRequestChip,
@@ -141,7 +141,7 @@ async function begin(
       expiryMonth: traced.expiryDate ?? null,
       zoneKey: presented?.zoneKey ?? null,
       chip: toChipUse(chip),
-      lacksChipData: lacksChipData(traced),
+      missingData: listMissingData(traced),
     }
     const beginning = await beginAuthorization(context.database, authorization, claim).catch(
       (error: unknown) => takenOrThrow(context, keyed, authorization, error),

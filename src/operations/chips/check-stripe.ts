@@ -32,10 +32,8 @@ interface StripeReader {
 interface StripeMessage {
   readonly cardRead: CardRead
   readonly chip?: object
-  readonly stripe?: {
-    readonly track2: Track2
-    readonly isFallback: boolean
-  }
+  readonly track2?: Track2
+  readonly isFallback?: boolean
   readonly cavv?: Cavv
 }
 
@@ -72,9 +70,12 @@ export function addStripeChecks(
 const chipServiceCodes = /^[26]/
 
 /** Checks whether the stripe was read where the chip could have been. */
-function checkFallback({ stripe }: StripeMessage, { cardType, chip }: FoundChip): ChipCheck | null {
-  if (!stripe?.isFallback || cardType !== 'Physical') return null
-  if (!chipServiceCodes.test(stripe.track2.reveal().serviceCode)) return null
+function checkFallback(
+  { isFallback, track2 }: StripeMessage,
+  { cardType, chip }: FoundChip,
+): ChipCheck | null {
+  if (!isFallback || !track2 || cardType !== 'Physical') return null
+  if (!chipServiceCodes.test(track2.reveal().serviceCode)) return null
   const findings: ChipFinding[] = ['fallback']
   return chip.fallback === 'decline'
     ? { check: 'chip', result: 'failed', findings, responseCode: '57' }
@@ -91,9 +92,8 @@ async function checkTrack(
   request: StripeMessage,
   found: FoundChip,
 ): Promise<CheckedTrack> {
-  const { stripe } = request
-  if (!stripe || found.cardType !== 'Physical') return { check: null, use: null }
-  const { track2 } = stripe
+  const { track2 } = request
+  if (!track2 || found.cardType !== 'Physical') return { check: null, use: null }
   if (!isStripeOf(found, track2)) return { check: declineValue('data_disagreement'), use: null }
   const profile = stripeProfiles[found.chip.profile]
   if (request.cardRead === 'contactless_stripe') {

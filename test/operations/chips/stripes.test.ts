@@ -290,12 +290,41 @@ test('a wrong value is recorded only, where the product says so', async () => {
   await setPolicy('wrongCardValue', 'decline')
 })
 
-test('what cannot be track 2 is refused, and fallback needs a track', async () => {
-  const { pan } = await issuePhysical()
-  const members = [{ track2: `${otherDigits(pan)}=3011201` }, { track2: '1' }, { fallback: true }]
-  for (const each of members) {
-    assert.equal((await ask(service, { pan, ...each })).status, 422)
+test('what cannot be track 2 is refused, and a track or fallback where no card was', async () => {
+  const card = await issuePhysical()
+  const { pan } = card
+  const track2 = await makeTrack(service, card)
+  const members: object[] = [
+    { track2: `${otherDigits(pan)}=3011201` },
+    { track2: '1' },
+    { fallback: true },
+  ]
+  for (const entryMode of ['moto', 'ecommerce']) {
+    members.push({ entryMode, track2 }, { entryMode, fallback: true })
   }
+  for (const each of members) {
+    assert.equal((await ask(service, { pan, ...each })).status, 422, JSON.stringify(each))
+  }
+})
+
+test('a swipe without a track is declined as a wrong value is, and costs no try', async () => {
+  const card = await issuePhysical()
+  const wrongPin = { pinBlock: pinBlock(service, { ...card, pin: otherDigits(card.pin) }) }
+  const swiped = await decide(card, wrongPin)
+  assert.deepEqual([swiped.code, swiped.reason], ['88', 'wrong_card_value'])
+  assert.equal(swiped.json.pin.result, 'not_checked')
+  const cashed = await decide(card, { ...wrongPin, entryMode: 'atm', fallback: true })
+  assert.deepEqual([cashed.code, cashed.reason], ['57', 'fallback_not_allowed'])
+  assert.equal(cashed.json.pin.remainingTries, swiped.json.pin.remainingTries)
+  await setPolicy('fallback', 'record')
+  assert.equal((await decide(card, { fallback: true })).code, '88', 'the value is missing, too')
+  await setPolicy('wrongCardValue', 'record')
+  const { code, found } = await decide(card, { fallback: true })
+  assert.equal(code, '00')
+  assert.deepEqual(found.chip?.findings, ['fallback'])
+  assert.deepEqual(found.card_value?.findings, ['data_missing'])
+  await setPolicy('wrongCardValue', 'decline')
+  await setPolicy('fallback', 'decline')
 })
 
 test('a contactless stripe does not pass with a static CVV where its profile has no other', async () => {

@@ -85,7 +85,7 @@ declare
     'carry_tries',
     'choose_payment_effect',
     'compute_increment',
-    'count_wrong_expiry',
+    'count_mistake',
     'derive_open_amount',
     'derive_payment_state',
     'describe_payment_change',

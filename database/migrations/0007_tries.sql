@@ -30,9 +30,9 @@ with (fillfactor = 90);
 create index try_counter_unreported_block on try_counter (public_token, kind)
   where is_unreported_block;
 
--- Wrong expiry dates, cryptograms, values of stripes and 3-D Secure values that one card network
--- gave for one card. They spend no try, so they are watched.
-create table wrong_expiry (
+-- Mistakes of one card network with one card: wrong expiry dates, cryptograms, values of stripes
+-- and 3-D Secure values. They spend no try, so they are watched.
+create table card_mistake (
   public_token text not null references card,
   client_id text not null,
   kind text not null check (kind in ('expiry', 'cryptogram', 'card_value', 'cavv')),
@@ -44,4 +44,4 @@ create table wrong_expiry (
   primary key (public_token, client_id, kind)
 );
 
-create index wrong_expiry_forgotten on wrong_expiry (forget_on_day);
+create index card_mistake_forgotten on card_mistake (forget_on_day);

@@ -15,7 +15,9 @@ create table chip (
   remaining_offline_tries integer check (remaining_offline_tries between 0 and 15),
   offline_tries_at timestamptz,
   primary key (public_token, pan_sequence_number)
-);
+)
+-- Each cryptogram changes its row, and leaves the index as it is if the page has room.
+with (fillfactor = 90);
 
 -- The counters of the contactless stripes of a card. A dynamic value does not depend on the PAN
 -- sequence number, so all chips of the card share one row. A stripe has a value of three digits, so

@@ -38,7 +38,8 @@ create table virtual_chip (
   -- Replaced with each change, so that two transactions never go on from one state.
   state_id uuid not null,
   pan_sequence_number text not null check (pan_sequence_number ~ '^[0-9]{2}$'),
-  -- Names the version of the keys that the chip was made with.
+  -- The version of the keys that the chip was made with, and the index that named it then.
+  key_version integer not null check (key_version > 0),
   derivation_key_index integer not null check (derivation_key_index between 0 and 255),
   -- The counter of its last transaction.
   atc integer not null default 0 check (atc between 0 and 65535),

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto'
 import { decimaliseInTwoPasses } from './pvv.ts'
 import { isDigits, refuse, xor } from './refusal.ts'
 import { encipherTdesEcb } from './tdes.ts'
-import { setOddParity } from './tdes-keys.ts'
+import { adjustParity } from './tdes-keys.ts'
 
 /** An issuer master key, in this process or in a token. */
 export interface IssuerMasterKey {
@@ -39,7 +39,8 @@ export async function deriveCardKey(
   const digits = isHashed ? hashIdentity(identity) : identity.slice(-16).padStart(16, '0')
   const block = Buffer.from(digits, 'hex')
   const inverted = xor(block, Buffer.alloc(8, 0xff))
-  return setOddParity(await issuerKey.encipher(Buffer.concat([block, inverted])))
+  const key = await issuerKey.encipher(Buffer.concat([block, inverted]))
+  return adjustParity(Buffer.from(key.buffer, key.byteOffset, key.length))
 }
 
 /** The first 16 digits of the SHA-1 of PAN and sequence number (A1.4.2). */
@@ -64,7 +65,7 @@ export function deriveSessionKey(cardKey: Uint8Array, diversifier: Uint8Array): 
   const right = Buffer.from(diversifier)
   left[2] = 0xf0
   right[2] = 0x0f
-  return setOddParity(encipherTdesEcb(cardKey, Buffer.concat([left, right])))
+  return adjustParity(encipherTdesEcb(cardKey, Buffer.concat([left, right])))
 }
 
 /**
@@ -101,5 +102,5 @@ export function deriveVisaMessagingKey(cardKey: Uint8Array, atc: Uint8Array): Bu
   if (cardKey.length !== 16 || atc.length !== 2) refuse('emv_refused')
   const complement = xor(atc, Buffer.alloc(2, 0xff))
   const diversifier = Buffer.concat([Buffer.alloc(6), atc, Buffer.alloc(6), complement])
-  return setOddParity(xor(cardKey, diversifier))
+  return adjustParity(xor(cardKey, diversifier))
 }

@@ -15,7 +15,17 @@ function parity(byte: number): number {
  * @returns a new key; its cryptographic value is the same.
  */
 export function setOddParity(key: Uint8Array): Buffer {
-  return Buffer.from(key.map((byte) => byte ^ parity(byte) ^ 1))
+  return adjustParity(Buffer.from(key))
+}
+
+/**
+ * Does the same in place, so that no copy of a secret key remains.
+ *
+ * @returns the same buffer.
+ */
+export function adjustParity(key: Buffer): Buffer {
+  for (const [at, byte] of key.entries()) key[at] = byte ^ parity(byte) ^ 1
+  return key
 }
 
 /** Whether every byte of a key has an odd number of one bits. All bytes are checked. */

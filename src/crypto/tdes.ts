@@ -86,5 +86,8 @@ function requireWholeBlocks(iv: Uint8Array | null, blocks: Uint8Array): void {
 
 // Node accepts bytes, too, but takes four times as long, and one PIN needs several of these calls.
 function secretKey(key: Uint8Array): KeyObject {
-  return createSecretKey(expandTdesKey(key))
+  const expanded = expandTdesKey(key)
+  const secret = createSecretKey(expanded)
+  expanded.fill(0)
+  return secret
 }

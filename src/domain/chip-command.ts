@@ -64,6 +64,8 @@ export interface ChipCommandReport {
   readonly hasFailed: boolean
   /** Whether the last online transaction was not completed; null if the chip does not say it. */
   readonly isLastOnlineIncomplete: boolean | null
+  /** Whether the chip itself declined (AAC), as one with a blocked application does. */
+  readonly isDeclined: boolean
 }
 
 /** The numbers of the commands that have ended. */
@@ -130,17 +132,32 @@ export function findEndedCommands(
   )
   const outcomes = carried.map((command) => ({
     number: command.number,
-    outcome:
-      (results ? results.get(command.number) : readOutcome(command, report)) ??
-      (isGivenUp(command) ? 'failed' : null),
+    outcome: confirmOutcome(
+      command,
+      report,
+      results ? results.get(command.number) : readOutcome(command, report),
+    ),
   }))
   const select = (outcome: 'done' | 'failed') =>
     outcomes.filter((each) => each.outcome === outcome).map(({ number }) => number)
   return { done: select('done'), failed: select('failed') }
 }
 
-const isGivenUp = ({ command, sentCount }: WaitingChipCommand): boolean =>
-  sentCount >= sendingsMost && !blockCommands.includes(command)
+/**
+ * A chip that asks for an authorization is not blocked, whatever its terminal reports. So a command
+ * that blocks ends only with the application that it blocked, and one for the whole chip never.
+ */
+function confirmOutcome(
+  { command, sentCount }: WaitingChipCommand,
+  { isDeclined }: ChipCommandReport,
+  outcome: 'done' | 'failed' | null | undefined,
+): 'done' | 'failed' | null {
+  if (blockCommands.includes(command)) {
+    const isBlocked = command === 'block_application' && isDeclined
+    return isBlocked && outcome === 'done' ? 'done' : null
+  }
+  return outcome ?? (sentCount >= sendingsMost ? 'failed' : null)
+}
 
 /** Whether an earlier answer, or the one that an advice is about, carried a command to the chip. */
 const wasCarriedBefore = (

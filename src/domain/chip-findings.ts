@@ -7,7 +7,7 @@
  * `offline_pin_failed`, `offline_pin_blocked`: of the PIN in the chip.
  * `command_failed`: the chip refused a command.
  * `data_disagreement`: chip data differ from the message, or a track from its card.
- * `data_missing`: a chip was read, and the message has no chip data.
+ * `data_missing`: a chip or a stripe was read, and the message does not have its data.
  * `key_unknown`: the key that the chip names does not exist.
  * `fallback`: the stripe of a card with a chip was read at a terminal with a chip reader.
  * `guessing`: the network has sent too many wrong values of the card, so none is compared.

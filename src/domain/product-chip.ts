@@ -22,6 +22,12 @@ export interface ProductChip {
   readonly atcJump: number
 }
 
+/** The policies on card data that a request does not have. */
+export type MissingDataPolicy = keyof Pick<
+  ProductChip,
+  'missingData' | 'fallback' | 'wrongCardValue'
+>
+
 /** Whether a finding declines, or is only recorded. */
 export const chipPolicies = ['decline', 'record'] as const
 type ChipPolicy = (typeof chipPolicies)[number]

@@ -1,10 +1,11 @@
 import type { Requester } from '../domain/client.ts'
 import type { Cvv2 } from '../domain/cvv2.ts'
-import { selectCardRead } from '../domain/entry-mode.ts'
-import { isPublicToken } from '../domain/identifiers.ts'
+import { type CardRead, isStripeRead, selectCardRead } from '../domain/entry-mode.ts'
+import { isPublicToken, type PublicToken } from '../domain/identifiers.ts'
 import { toMoney } from '../domain/money.ts'
 import type { Pin } from '../domain/pin.ts'
 import { Problem } from '../domain/problem.ts'
+import type { Track2 } from '../domain/stripe.ts'
 import { type TransactionMembers, toTransaction } from '../domain/transaction.ts'
 import type { CardReference } from '../hsm/contract/card.ts'
 import type {
@@ -14,9 +15,14 @@ import type {
   EntryMode,
 } from '../operations/authorizations/authorization.ts'
 import { authorize } from '../operations/authorizations/authorize.ts'
-import type { Answer, RepeatableRequest } from '../operations/idempotency/idempotency.ts'
+import {
+  type Answer,
+  type RepeatableRequest,
+  recall,
+} from '../operations/idempotency/idempotency.ts'
 import { findCardReference } from '../storage/authorizations/begin.ts'
 import type { Increment } from '../storage/authorizations/settle.ts'
+import { findChip } from '../storage/chips/find-chip.ts'
 import type { MadeCryptogram, TakenAnswer, VirtualChips } from './chip/virtual-chip.ts'
 import { simulatorNetwork, simulatorZoneKey } from './demo-data.ts'
 import { encryptSimulatedPin } from './simulator-key.ts'
@@ -62,6 +68,9 @@ export const createSimulator = (context: AuthorizationContext, chips: VirtualChi
     const { clientId } = caller
     const { publicToken } = simulation
     if (!chip) return sendRequest(context, caller, simulation, request, null)
+    // A repeat gets the first answer, and the chip counts nothing.
+    const known = await recall<Authorization>(context, request)
+    if (known) return known
     await chips.makeIfMissing(clientId, publicToken)
     const money = toMoney(simulation.amount, simulation.currency)
     const made = await chips.purchase(clientId, publicToken, {
@@ -75,11 +84,30 @@ export const createSimulator = (context: AuthorizationContext, chips: VirtualChi
     if (answer.replayed) return answer
     const { approved, chip: answered } = answer.result
     const data = answered ? Buffer.from(answered.data, 'hex') : null
-    const taken = await chips.takeAnswer(clientId, publicToken, data, approved)
+    const taken = await takeAnswer(chips, caller, { publicToken, data, approved })
     const { remainingOfflineTries } = await chips.read(clientId, publicToken)
     const virtualChip = { offlinePin: made.offlinePin, remainingOfflineTries, ...taken }
     return { ...answer, result: { ...answer.result, virtualChip } }
   }
+
+/** Gives the answer to the chip, unless the chip has begun another transaction meanwhile. */
+async function takeAnswer(
+  chips: VirtualChips,
+  { clientId }: SimulatorCaller,
+  answer: {
+    readonly publicToken: string
+    readonly data: Uint8Array | null
+    readonly approved: boolean
+  },
+): Promise<TakenAnswer> {
+  try {
+    return await chips.takeAnswer(clientId, answer.publicToken, answer.data, answer.approved)
+  } catch (error) {
+    // The authorization has happened, so its answer must not become an error.
+    if (!(error instanceof Problem) || error.code !== 'virtual_chip_unusable') throw error
+    return { answerVerified: false, approved: false, commands: [] }
+  }
+}
 
 /** Sends the request of a network, with the chip data of a virtual chip. */
 async function sendRequest(
@@ -97,13 +125,16 @@ async function sendRequest(
   if (!card || !isTheirs) throw new Problem('card_not_found')
   const pinBlock = pin === undefined ? null : await makePinBlock(context, card, pin)
   const mode = entryMode ?? (pin === undefined && made === null ? 'ecommerce' : 'chip')
+  const cardRead = selectCardRead(mode, { hasChipData: made !== null, hasTrack: false })
+  const track2 = await swipeCard(context, publicToken, cardRead)
   const asked = {
     networkId,
     requestId,
     onWaiting,
     card: { publicToken },
     entryMode: mode,
-    cardRead: selectCardRead(mode, { hasChipData: made !== null, hasTrack: false }),
+    cardRead,
+    ...(track2 && { track2 }),
     reference: 'SIMULATOR',
     transaction: toTransaction(members),
     ...(expiryDate !== undefined && { expiryDate }),
@@ -114,6 +145,21 @@ async function sendRequest(
     ...(made && { chip: { data: Buffer.from(made.chip.data, 'hex') } }),
   } as const
   return authorize(context, asked, request)
+}
+
+/** The service code of an international card with a chip (ISO/IEC 7813). */
+const chipServiceCode = '201'
+
+/** Makes the track of a swipe. Null: nothing was swiped, or no value of the card is verified. */
+async function swipeCard(
+  { database, hsm }: AuthorizationContext,
+  publicToken: PublicToken,
+  cardRead: CardRead,
+): Promise<Track2 | null> {
+  if (!isStripeRead(cardRead)) return null
+  const found = await findChip(database, { publicToken }, { read: null, networkId: null })
+  if (found?.cardType !== 'Physical') return null
+  return hsm.revealTrack2(found, found.cvk, found.expiry, chipServiceCode)
 }
 
 async function makePinBlock(context: AuthorizationContext, card: CardReference, pin: Pin) {

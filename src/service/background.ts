@@ -22,7 +22,7 @@ import { expireHolds } from '../operations/payments/expiry.ts'
 import { startDelivery } from '../operations/webhooks/delivery.ts'
 import { deleteOldApprovals } from '../storage/approvals/approvals.ts'
 import { thinCheckpoints } from '../storage/audit-log/checkpoints.ts'
-import { expireWrongExpiries } from '../storage/authorizations/wrong-expiries.ts'
+import { expireMistakes } from '../storage/authorizations/mistakes.ts'
 import { expirePinEnvelopes } from '../storage/cards/changes.ts'
 import { expireLimits } from '../storage/cards/limits.ts'
 import { expireAssertions } from '../storage/clients/assertions.ts'
@@ -179,7 +179,7 @@ const clockMarginMs = 5 * 60_000
 
 /**
  * Deletes one-time records that are too old to be accepted: client assertions and PINs sealed by
- * devices. Also deletes outdated uses of limits, wrong expiries and ended sessions.
+ * devices. Also deletes outdated uses of limits, mistakes and ended sessions.
  * @param stop stops it between two steps.
  */
 export async function expireOneTimeRecords(
@@ -191,7 +191,7 @@ export async function expireOneTimeRecords(
   const deletions = [
     () => expireAssertions(connection, expiredBefore, stepSize),
     () => expirePinEnvelopes(connection, expiredBefore, stepSize),
-    () => expireWrongExpiries(connection, stepSize),
+    () => expireMistakes(connection, stepSize),
     () => expireLimits(connection, 'card', stepSize),
     () => expireLimits(connection, 'client', stepSize),
     () => expireTransactions(connection, stepSize),

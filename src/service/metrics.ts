@@ -7,6 +7,7 @@ import type { AuthorizationObserver } from '../operations/authorizations/authori
 import type { KeyContext } from '../operations/keys/keys.ts'
 import { computeRoundProgress, type RoundProgress } from '../operations/keys/re-encryption.ts'
 import { ageSeconds, currentVersions, rotationDue } from '../operations/keys/uses.ts'
+import { mistakeKinds } from '../storage/authorizations/mistakes.ts'
 import { type Databases, poolNames } from '../storage/engine/database.ts'
 import { type DatedHsmKeyRow, listHsmKeys } from '../storage/keys/hsm-keys.ts'
 import { listReEncryptions } from '../storage/keys/re-encryption.ts'
@@ -28,28 +29,20 @@ export function authorizingObserver(registry: Registry, log: Logger): Authorizat
     labelNames: ['kind', 'result'],
     registers,
   })
-  const wrongExpiries = new Counter({
-    name: 'pinfold_wrong_expiries_total',
-    help: "Authorizations with an expiry that is not the card's, by how the card was presented.",
-    labelNames: ['entry_mode'],
+  const mistakes = new Counter({
+    name: 'pinfold_card_mistakes_total',
+    help: 'Authorizations with a wrong value that costs no try, by how the card was presented.',
+    labelNames: ['kind', 'entry_mode'],
     registers,
   })
   const guessing = new Counter({
-    name: 'pinfold_expiry_guessing_total',
-    help: 'Cards with more than 10 wrong expiries from one network within a day.',
+    name: 'pinfold_card_guessing_total',
+    help: 'Cards with too many mistakes of one kind from one network within a day.',
+    labelNames: ['kind'],
     registers,
   })
-  const wrongCryptograms = new Counter({
-    name: 'pinfold_wrong_cryptograms_total',
-    help: 'Authorizations with a wrong cryptogram or card value, by how the card was presented.',
-    labelNames: ['entry_mode'],
-    registers,
-  })
-  const cryptogramGuessing = new Counter({
-    name: 'pinfold_cryptogram_guessing_total',
-    help: 'Cards with more than 10 wrong cryptograms or card values from one network in a day.',
-    registers,
-  })
+  // An alert sees an increase only from a sample before it.
+  for (const kind of mistakeKinds) guessing.inc({ kind }, 0)
   const decisions = new Counter({
     name: 'pinfold_decisions_total',
     help: 'Authorizations that clients, or what stood in for them, decided.',
@@ -71,20 +64,11 @@ export function authorizingObserver(registry: Registry, log: Logger): Authorizat
         if (result && result !== 'not_checked') checks.inc({ kind, result })
       }
     },
-    expiryWrong({ entryMode, isGuessing, networkId, publicToken }) {
-      wrongExpiries.inc({ entry_mode: entryMode })
+    mistakeCounted({ entryMode, isGuessing, kind, networkId, publicToken }) {
+      mistakes.inc({ kind, entry_mode: entryMode })
       if (!isGuessing) return
-      guessing.inc()
-      log.warn({ networkId, publicToken }, 'a network guesses at the expiry of a card')
-    },
-    cryptogramWrong({ entryMode, isGuessing, networkId, publicToken }) {
-      wrongCryptograms.inc({ entry_mode: entryMode })
-      if (!isGuessing) return
-      cryptogramGuessing.inc()
-      log.warn(
-        { networkId, publicToken },
-        'a network guesses at the cryptogram or a value of a card',
-      )
+      guessing.inc({ kind })
+      log.warn({ kind, networkId, publicToken }, 'a network guesses at a value of a card')
     },
     decided(decidedBy, error) {
       decisions.inc({ decided_by: decidedBy, error: error ?? 'none' })

@@ -5,7 +5,7 @@ import { sealAesGcm } from '../../src/crypto/aes-gcm.ts'
 import { isWeakTdesKey, setOddParity } from '../../src/crypto/tdes-keys.ts'
 import { makeExpiry } from '../../src/domain/calendar.ts'
 import type { Pan } from '../../src/domain/pan.ts'
-import type { CardReference, PinRules } from '../../src/hsm/contract/card.ts'
+import type { CardReference, NewPinRules } from '../../src/hsm/contract/card.ts'
 import {
   type KeyKind,
   type KeyName,
@@ -74,9 +74,10 @@ export function cardOf(panKey: Uint8Array, pan: Pan, token = '4820117360'): Card
   return { publicToken, encryptedPan: Buffer.concat([Buffer.of(0, 1), iv, ciphertext, tag]) }
 }
 
-export const rules = (given: Partial<PinRules> = {}): PinRules => ({
+export const rules = (given: Partial<NewPinRules> = {}): NewPinRules => ({
   pinLength: 4,
   pinRevealable: true,
+  hasChip: false,
   refuseWeakPins: true,
   pvk: 'pvk',
   maskedPan: '400000******1234',

@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict'
+import { randomUUID } from 'node:crypto'
 import { before, beforeEach, test } from 'node:test'
 import { parseApplicationData } from '../../src/domain/chip-application-data.ts'
 import { parseChipData } from '../../src/domain/chip-data.ts'
@@ -186,6 +187,20 @@ test('a virtual chip cannot pay where no chip is read', async () => {
   assert.equal((await chip('GET')).status, 409, 'no chip was made')
 })
 
+test('a simulated swipe has the track of the card', async () => {
+  const swipe = (publicToken: string) =>
+    service.call('POST', '/simulator/authorizations', {
+      body: { publicToken, entryMode: 'magstripe' },
+    })
+  card = await issueCard(service, { ...physical, activateNow: true })
+  const { json } = await swipe(card.publicToken)
+  assert.equal(json.responseCode, '00')
+  const path = `/cards/${card.publicToken}/authorizations?limit=1`
+  const [{ checks }] = (await service.call('GET', path)).json
+  const value = checks.find(({ check }: { check: string }) => check === 'card_value')
+  assert.equal(value?.result, 'passed')
+})
+
 test('a snapshot contains the virtual chip', async () => {
   if (service.database.isCluster()) return
   await chip('POST')
@@ -298,6 +313,53 @@ for (const profile of chipProfileNames) {
     )
   })
 }
+
+test('a repeat of a simulation counts nothing in the chip', async () => {
+  await activate()
+  const body = {
+    publicToken: card.publicToken,
+    chip: true,
+    offlinePin: otherDigits(card.pin),
+    amount: 1000,
+    currency: 'EUR',
+  }
+  const headers = { 'idempotency-key': randomUUID() }
+  const send = () => service.call('POST', '/simulator/authorizations', { body, headers })
+  await send()
+  const before = (await chip('GET')).json
+  for (const _ of [1, 2, 3]) {
+    assert.equal((await send()).headers['idempotency-replayed'], 'true')
+  }
+  assert.deepEqual((await chip('GET')).json, before)
+})
+
+test('simulations at the same time answer what was recorded', async () => {
+  await activate()
+  await chip('POST')
+  const body = { publicToken: card.publicToken, chip: true, amount: 100, currency: 'EUR' }
+  const answers = await Promise.all(
+    Array.from({ length: 6 }, () => service.call('POST', '/simulator/authorizations', { body })),
+  )
+  for (const { json, status } of answers) {
+    assert.equal(status, 200, JSON.stringify(json))
+    assert.equal(typeof json.authorizationId, 'string')
+  }
+})
+
+test('a virtual chip keeps its keys when the product gives its index another version', async () => {
+  await activate()
+  await chip('POST')
+  await sql(
+    service.database,
+    `update product set chip = jsonb_set(chip, '{keyVersions}', '{"01": 2}') where product_id = 1001`,
+  )
+  assert.equal((await simulate()).responseCode, '88')
+  await sql(
+    service.database,
+    `update product set chip = jsonb_set(chip, '{keyVersions}', '{}') where product_id = 1001`,
+  )
+  assert.equal((await simulate()).responseCode, '00')
+})
 
 test('a virtual chip is in the country of the merchant', async () => {
   await activate()

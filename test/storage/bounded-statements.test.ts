@@ -29,6 +29,7 @@ import {
   listDecidedOfCard,
   listDecidedOfClient,
 } from '../../src/storage/authorizations/decided-again.ts'
+import { expireMistakes } from '../../src/storage/authorizations/mistakes.ts'
 import { expireAuthorizations } from '../../src/storage/authorizations/records.ts'
 import {
   answerAuthorization,
@@ -37,7 +38,6 @@ import {
   settleMatchAndSpend,
 } from '../../src/storage/authorizations/settle.ts'
 import { reportLostBlock } from '../../src/storage/authorizations/tries.ts'
-import { expireWrongExpiries } from '../../src/storage/authorizations/wrong-expiries.ts'
 import { findCard, findCardWithProduct } from '../../src/storage/cards/cards.ts'
 import {
   expireCards,
@@ -52,13 +52,13 @@ import { recordDisclosure } from '../../src/storage/cards/disclosures.ts'
 import {
   deleteRetiredFingerprints,
   listChipsUnderKeys,
+  listNeedsOfChipKeys,
   listPinsOfCommands,
 } from '../../src/storage/cards/keys-of-cards.ts'
 import { expireLimits } from '../../src/storage/cards/limits.ts'
 import { findTries } from '../../src/storage/cards/tries.ts'
 import * as chipCommands from '../../src/storage/chips/commands.ts'
 import { findChip } from '../../src/storage/chips/find-chip.ts'
-import { findStripe } from '../../src/storage/chips/find-stripe.ts'
 import { expireAssertions } from '../../src/storage/clients/assertions.ts'
 import { listCalledAnswers } from '../../src/storage/decisions/calls.ts'
 import {
@@ -377,6 +377,9 @@ const original = { messageClass: '1', trace: '007900', transmittedAt: '112217000
 
 const originalClaim = { ...claim, original: { ...original, transactionHashes: [fingerprint] } }
 
+const chipRead = { read: { panSequenceNumber: '00', atc: 7 }, networkId: null }
+const stripeRead = { read: null, networkId: 'network' }
+
 const chipUse = JSON.stringify({
   panSequenceNumber: '00',
   atc: 7,
@@ -419,7 +422,7 @@ const calls: readonly ((database: Database, limit: number) => Promise<unknown>)[
   (database, limit) => expirePinEnvelopes(database, new Date(), limit),
   (database, limit) => expireLimits(database, 'card', limit),
   (database, limit) => expireLimits(database, 'client', limit),
-  (database, limit) => expireWrongExpiries(database, limit),
+  (database, limit) => expireMistakes(database, limit),
   (database, limit) => expireTransactions(database, limit),
   (database, limit) => expireAdvices(database, limit),
   (database, limit) => expireSessions(database, limit),
@@ -516,6 +519,13 @@ const calls: readonly ((database: Database, limit: number) => Promise<unknown>)[
   (database) => findProductOfChipKeys(database, 2),
   (database, limit) =>
     listChipsUnderKeys(database, { publicToken: '', panSequenceNumber: '' }, limit),
+  (database, limit) =>
+    listNeedsOfChipKeys(database, {
+      keyVersion: 1,
+      createdBefore: new Date(),
+      afterToken: '',
+      limit,
+    }),
   (database, limit) => listPinsOfCommands(database, { publicToken: '', number: 0 }, limit),
   (database) => restoreTries(database, act, { kind: 'pin', limit: null, today: earlierDay }),
   (database) => restoreTries(database, act, { kind: 'pin', limit: unblocks, today: earlierDay }),
@@ -583,11 +593,11 @@ const calls: readonly ((database: Database, limit: number) => Promise<unknown>)[
   (database) => findCardWithProduct(database, token, clientId),
   (database) => findCardReference(database, token),
   (database) => findTokenByPan(database, [fingerprint]),
-  (database) => findChip(database, { publicToken: token }, { panSequenceNumber: '00', atc: 7 }),
-  (database) =>
-    findChip(database, { panFingerprints: [fingerprint] }, { panSequenceNumber: '00', atc: 7 }),
-  (database) => findStripe(database, { publicToken: token }, 'network'),
-  (database) => findStripe(database, { panFingerprints: [fingerprint] }, 'network'),
+  ...[{ publicToken: token }, { panFingerprints: [fingerprint] }].flatMap((card) =>
+    [chipRead, stripeRead, { ...chipRead, networkId: 'network' }].map(
+      (key) => (database: Database) => findChip(database, card, key),
+    ),
+  ),
 ]
 
 /** Nobody is twice in one statement, and no key or transaction. */

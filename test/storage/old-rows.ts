@@ -60,7 +60,7 @@ const switches = {
     due: `'pending'`,
     notDue: `case when pin_block is null then 'done' else 'sent' end`,
   },
-  wrong_expiry: { column: 'forget_on_day', due: '10', notDue: '100000' },
+  card_mistake: { column: 'forget_on_day', due: '10', notDue: '100000' },
 } as const
 
 function ages(column: string) {
@@ -175,8 +175,8 @@ const fills = (to: Due): string[] => [
    select ${token}, number, command, pin_block, pin_key, ${switches.chip_command[to]}
    from ${numbers} cross join (values (1001, 'unblock_pin', null, null),
      (1002, 'change_pin', '\\x00'::bytea, 'pin-storage/1')) as commands (number, command, pin_block, pin_key)`,
-  `insert into wrong_expiry (public_token, client_id, kind, given_at, forget_on_day)
-   select ${token}, 'network', 'expiry', '{1}', ${switches.wrong_expiry[to]} from ${numbers}`,
+  `insert into card_mistake (public_token, client_id, kind, given_at, forget_on_day)
+   select ${token}, 'network', 'expiry', '{1}', ${switches.card_mistake[to]} from ${numbers}`,
   `insert into network_transaction (network_id, transaction_hash, message_class, trace, transmitted_at,
      acquirer, created_at)
    select 'client-1', sha256(n::text::bytea), '1', lpad(n::text, 6, '0'), '1122170000', '',

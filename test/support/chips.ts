@@ -10,12 +10,16 @@ export async function chippedCard(
   members: object = {},
 ): Promise<CreatedCard> {
   const card = await service.createCard({ cardType: 'Physical', activateNow: true, ...members })
-  await sql(
+  // Two statements: a cluster does not change a product by a statement that reads cards.
+  const [row] = await sql<{ productId: number }>(
     service.database,
-    `update product set chip = $1::jsonb
-     where product_id = (select product_id from card where public_token = $2)`,
-    [JSON.stringify({ profile, ...usualChip }), card.publicToken],
+    `select product_id as "productId" from card where public_token = $1`,
+    [card.publicToken],
   )
+  await sql(service.database, 'update product set chip = $1::jsonb where product_id = $2', [
+    JSON.stringify({ profile, ...usualChip }),
+    row?.productId ?? null,
+  ])
   return card
 }
 

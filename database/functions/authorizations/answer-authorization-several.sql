@@ -6,7 +6,7 @@
 -- increments, approvals that the card's client decides, those whose reversal came first, and those
 -- whose chip is locked, or whose cryptogram was used before or is the first of its chip. Keys
 -- are claimed in the order of their cards, as settle_authorization_several locks them, so that two
--- calls never wait for each other's keys. A wrong expiry is counted while its card is locked.
+-- calls never wait for each other's keys. A mistake is counted while its card is locked.
 --
 -- Returns what answer_authorization returns, for each caller's ordinal. Those left out call
 -- answer_authorization.
@@ -69,7 +69,7 @@ as $function$
 begin
   return query
     with asked as materialized (
-      select caller.*, caller.spending_text::jsonb as spending
+      select caller.*, caller.spending_text::jsonb as spending, caller.chip_text::jsonb as chip
       from unnest(
         p_public_tokens, p_client_ids, p_authorization_ids, p_network_ids, p_request_ids,
         p_references, p_entry_modes, p_transaction_types, p_amounts, p_currency_codes,
@@ -90,7 +90,7 @@ begin
         request_fingerprint, claim_id, answer, transaction_hashes, message_class, trace,
         transmitted_at, acquirer, mistakes, window_length, mistake, event_type, details, held_amount,
         held_currency_code, hold_expires_at, is_increment, raised_payment_id, is_new_total,
-        now, spending_text, decision, chip, ordinal
+        now, spending_text, decision, chip_text, ordinal
       )
     ),
     claimed as materialized (
@@ -125,10 +125,10 @@ begin
           select true as is_fresh
           from chip
           where asked.chip is not null and chip.public_token = asked.public_token
-            and chip.pan_sequence_number = asked.chip::jsonb ->> 'panSequenceNumber'
+            and chip.pan_sequence_number = asked.chip ->> 'panSequenceNumber'
             and is_fresh_atc(
-              chip.highest_atc, chip.seen_atcs, (asked.chip::jsonb ->> 'atc')::integer,
-              (asked.chip::jsonb ->> 'atcWindow')::integer
+              chip.highest_atc, chip.seen_atcs, (asked.chip ->> 'atc')::integer,
+              (asked.chip ->> 'atcWindow')::integer
             )
           for no key update skip locked
         ) as chip on true
@@ -184,11 +184,11 @@ begin
           when presented.remaining_tries is not null then presented.now
         end
       from (
-        select claimed.public_token, claimed.chip::jsonb ->> 'panSequenceNumber' as number,
-          (claimed.chip::jsonb ->> 'atc')::integer as atc,
-          (claimed.chip::jsonb ->> 'keyVersion')::integer as key_version,
-          (claimed.chip::jsonb ->> 'remainingOfflineTries')::integer as remaining_tries,
-          claimed.chip::jsonb ? 'remainingOfflineTries' as has_tries,
+        select claimed.public_token, claimed.chip ->> 'panSequenceNumber' as number,
+          (claimed.chip ->> 'atc')::integer as atc,
+          (claimed.chip ->> 'keyVersion')::integer as key_version,
+          (claimed.chip ->> 'remainingOfflineTries')::integer as remaining_tries,
+          claimed.chip ? 'remainingOfflineTries' as has_tries,
           clock_timestamp() as now
         from claimed
         where claimed.is_claimed and claimed.chip is not null
@@ -231,7 +231,7 @@ begin
     select claimed.ordinal::integer, claimed.is_claimed, false,
       case
         when claimed.is_claimed and claimed.mistakes is not null
-        then count_wrong_expiry(
+        then count_mistake(
           claimed.public_token, claimed.network_id, claimed.mistake, claimed.mistakes,
           claimed.window_length
         )

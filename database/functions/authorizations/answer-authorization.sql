@@ -1,7 +1,7 @@
 -- Answers an authorization that spends no try: its row of authorization_request, its event, the
--- claim of its idempotency key with the answer, and the count of a wrong expiry commit together.
+-- claim of its idempotency key with the answer, and the count of a mistake commit together.
 --
--- p_mistakes is null unless the expiry or the cryptogram was wrong, as p_mistake says. More than
+-- p_mistakes is null unless the request had a mistake, whose kind is p_mistake. More than
 -- p_mistakes of them within p_window microseconds count as guessing.
 --
 -- p_chip is null unless the request has a right cryptogram that is not used yet; its chip is used
@@ -13,7 +13,7 @@
 -- leaves a part that may be approved, the answer is 10 with approved_amount, and is not stored
 -- either. p_spending is null without controls.
 --
--- Lock order: card, chip, transaction, key, spending, wrong expiry.
+-- Lock order: card, chip, transaction, key, spending, mistake.
 --
 -- p_held_amount is what an approval holds, null if it holds nothing: its payment, which has the id
 -- of the authorization, is opened with the answer. An increment (p_is_increment) raises the payment
@@ -241,7 +241,7 @@ begin
   set last_sequence = v_sequence
   where public_token = p_public_token;
   if p_mistakes is not null then
-    is_guessing := count_wrong_expiry(
+    is_guessing := count_mistake(
       p_public_token, p_network_id, p_mistake, p_mistakes, p_window
     );
   end if;

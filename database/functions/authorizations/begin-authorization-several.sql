@@ -40,7 +40,7 @@ create or replace function begin_authorization_several(
   p_transmitted_ats text[],
   p_acquirers text[],
   p_chips text[],
-  p_lacks_chip_data boolean[]
+  p_missing_data text[]
 ) returns table (
   ordinal integer,
   outcome text,
@@ -75,7 +75,7 @@ as $function$
 begin
   return query
     with asked as materialized (
-      select caller.*, coalesce(given_token, (
+      select caller.*, caller.chip_text::jsonb as chip, coalesce(given_token, (
           select known.public_token
           from pan_fingerprint as known
           where known.pan_fingerprint = any (string_to_array(pan_fingerprints, ',')::bytea[])
@@ -88,15 +88,15 @@ begin
         p_billing_amounts, p_billing_currency_codes, p_cashback_amounts, p_merchants,
         p_network_transaction_ids,
         p_claimant_ids, p_key_hashes, p_request_fingerprints, p_claim_ids, p_transaction_hashes,
-        p_message_class, p_traces, p_transmitted_ats, p_acquirers, p_chips, p_lacks_chip_data
+        p_message_class, p_traces, p_transmitted_ats, p_acquirers, p_chips, p_missing_data
       ) with ordinality as caller (
         given_token, pan_fingerprints, kind, current_month, expiry_month, zone_key_name,
         zone_key_block, authorization_id, network_id, request_id, reference, entry_mode,
         transaction_type, amount, currency_code, billing_amount, billing_currency_code,
         cashback_amount, merchant, network_transaction_id, claimant_id, key_hashes,
         request_fingerprint, claim_id,
-        transaction_hashes, message_class, trace, transmitted_at, acquirer, chip, lacks_chip_data,
-        ordinal
+        transaction_hashes, message_class, trace, transmitted_at, acquirer, chip_text,
+        missing_data, ordinal
       )
     ),
     -- The card, and the outcome that is known before a try is spent: null if a try is to be spent.
@@ -110,7 +110,11 @@ begin
             and coalesce(asked.billing_currency_code, asked.currency_code)
               <> known.card_currency_code
             or known.controls ? 'objection'
-            or asked.lacks_chip_data and known.product_chip ->> 'missingData' = 'decline'
+            or exists (
+              select
+              from unnest(string_to_array(asked.missing_data, ',')) as policy
+              where known.product_chip ->> policy = 'decline'
+            )
           then 'unspent'
           when asked.zone_key_name is not null and not exists (
             select
@@ -200,10 +204,10 @@ begin
           select true as is_fresh
           from chip
           where asked.chip is not null and chip.public_token = asked.public_token
-            and chip.pan_sequence_number = asked.chip::jsonb ->> 'panSequenceNumber'
+            and chip.pan_sequence_number = asked.chip ->> 'panSequenceNumber'
             and is_fresh_atc(
-              chip.highest_atc, chip.seen_atcs, (asked.chip::jsonb ->> 'atc')::integer,
-              (asked.chip::jsonb ->> 'atcWindow')::integer
+              chip.highest_atc, chip.seen_atcs, (asked.chip ->> 'atc')::integer,
+              (asked.chip ->> 'atcWindow')::integer
             )
           for no key update skip locked
         ) as chip on true
@@ -259,11 +263,11 @@ begin
           when presented.remaining_tries is not null then presented.now
         end
       from (
-        select claimed.public_token, claimed.chip::jsonb ->> 'panSequenceNumber' as number,
-          (claimed.chip::jsonb ->> 'atc')::integer as atc,
-          (claimed.chip::jsonb ->> 'keyVersion')::integer as key_version,
-          (claimed.chip::jsonb ->> 'remainingOfflineTries')::integer as remaining_tries,
-          claimed.chip::jsonb ? 'remainingOfflineTries' as has_tries,
+        select claimed.public_token, claimed.chip ->> 'panSequenceNumber' as number,
+          (claimed.chip ->> 'atc')::integer as atc,
+          (claimed.chip ->> 'keyVersion')::integer as key_version,
+          (claimed.chip ->> 'remainingOfflineTries')::integer as remaining_tries,
+          claimed.chip ? 'remainingOfflineTries' as has_tries,
           clock_timestamp() as now
         from claimed
         where claimed.is_claimed and claimed.chip is not null

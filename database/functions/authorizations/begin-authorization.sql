@@ -14,8 +14,9 @@
 -- key. If the card has no try left when it is read, nothing is locked.
 --
 -- p_chip is null unless the request has a right cryptogram, whose chip is used (lock_chip, use_chip)
--- with the spend. p_lacks_chip_data: the chip was read, and the request has no chip data. No try is
--- spent then if the card's product declines it.
+-- with the spend. p_missing_data names the policies of the product's chip that decide on what the
+-- request does not have: the data of a chip or of a stripe that was read. No try is spent if one of
+-- them is to decline.
 --
 -- Returns the card, or nulls if no card was found, and one of these outcomes:
 --   spent: a try was spent, and its number, epoch and remaining tries are returned.
@@ -62,7 +63,7 @@ create or replace function begin_authorization(
   p_transmitted_at text,
   p_acquirer text,
   p_chip jsonb,
-  p_lacks_chip_data boolean,
+  p_missing_data text[],
   out outcome text,
   out public_token text,
   out client_id text,
@@ -155,7 +156,11 @@ begin
     or coalesce(p_billing_amount, p_amount) > 0
     and coalesce(p_billing_currency_code, p_currency_code) <> card_currency_code
     or controls ? 'objection'
-    or p_lacks_chip_data and product_chip ->> 'missingData' = 'decline'
+    or exists (
+      select
+      from unnest(p_missing_data) as policy
+      where product_chip ->> policy = 'decline'
+    )
   then
     return;
   end if;

@@ -269,8 +269,8 @@ export const simulateCommand: cli.Command = {
   summary: 'simulates an authorization request for a card, in the sandbox',
   description:
     'A decline is an answer, too: the exit code is 0. A card with a chip needs --chip if the ' +
-    'entry mode is chip\nor contactless; chip is the default with --pin. The list of processes ' +
-    'shows the PIN and CVV, so use test\ncards only.',
+    'entry mode is chip,\ncontactless or atm; chip is the default with --pin. The list of ' +
+    'processes shows the PIN and CVV, so use\ntest cards only.',
   options: {
     pin: {
       type: 'string',

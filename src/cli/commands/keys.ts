@@ -230,10 +230,10 @@ async function retire(ask: Ask, call: Call): Promise<Outcome> {
     return { json: null, text: `${key} is retired.` }
   }
   if (!/^[1-9][0-9]{0,4}$/.test(version)) {
-    throw new UsageError('The version must be a whole number.')
+    throw new UsageError('Give the version as a whole number: pinfold keys retire cvk 1')
   }
   const isToDelete = call.options.delete === true
   const path = `/keys/${encodeURIComponent(key)}/versions/${version}`
   await (isToDelete ? ask('DELETE', path) : ask('POST', `${path}/retire`))
-  return { json: null, text: `${key}/${version} is ${isToDelete ? 'forgotten' : 'retired'}.` }
+  return { json: null, text: `${key}/${version} is ${isToDelete ? 'deleted' : 'retired'}.` }
 }

@@ -17,7 +17,7 @@ interface TryStatus {
 
 /** The states of a change, in words. */
 const chipUpdates = {
-  none: 'no change of the PIN was made for the chip',
+  none: 'no change of the PIN waits for the chip or ended in it',
   pending: 'the next online transaction of the chip carries the change',
   sent: 'an answer carried the change; its result is not known yet',
   done: 'the chip has the change',

@@ -71,7 +71,7 @@ const memberOptions: cli.Options = {
   },
   'chip-keys': {
     type: 'string',
-    value: 'LIST',
+    value: 'LIST|none',
     help: 'versions of the chip keys by derivation key index, such as C1=1,C2=2',
     pointer: '/chip/keyVersions',
   },
@@ -164,7 +164,9 @@ export const productCommands: readonly cli.Command[] = [
     words: 'products change',
     names: ['PRODUCT'],
     summary: 'changes the given members of a product',
-    description: 'After the first card, BIN, scheme, currency and PIN length cannot change.',
+    description:
+      'After the first card, BIN, scheme, currency, PIN length and the profile of the chip ' +
+      'cannot\nchange.',
     options: memberOptions,
     example: 'pinfold products change 3001 --pin-try-limit 5',
     run: async (call) => change(call, 'PATCH', await parseMembers(call)),
@@ -255,6 +257,7 @@ function parseChip(call: cli.Call, ofFile: unknown): Record<string, unknown> | n
 }
 
 function parseKeyVersions(call: cli.Call): Record<string, number> | undefined {
+  if (cli.findText(call, 'chip-keys') === 'none') return {}
   const listed = cli.parseList(call, 'chip-keys')?.map((each) => {
     const [, index, version] = /^([0-9A-F]{2})=([1-9][0-9]{0,4})$/i.exec(each) ?? []
     if (index !== undefined) return [index.toUpperCase(), Number(version)] as const

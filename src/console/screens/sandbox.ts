@@ -50,7 +50,8 @@ async function sandboxPage(visit: Visit, above: Content, token = ''): Promise<Pa
               maxlength="12" inputmode="numeric" autocomplete="off"></label>
             <p class="hint">
               The sandbox's card network sends the request, with a real PIN block. Requests spend
-              tries as usual. A virtual chip needs the mode chip, contactless or atm.
+              tries as usual. A card with a chip needs its virtual chip in the modes chip,
+              contactless and atm. A PIN that the chip compares always uses it.
               <code>pinfold sandbox chip --make</code> replaces it.
             </p>
             <button>Send an authorization request</button>
@@ -88,7 +89,11 @@ const AuthorizationSchema = Type.Object({
 type AnsweredAuthorization = Static<typeof AuthorizationSchema>
 
 /** Describes the result in the virtual chip. */
-function describeChip({ virtualChip }: AnsweredAuthorization): readonly string[] {
+function describeChip({ responseCode, virtualChip }: AnsweredAuthorization): readonly string[] {
+  // A card without a chip is never declined by 88 here.
+  if (!virtualChip && responseCode === '88') {
+    return ['The card has a chip, which made no cryptogram. Use its virtual chip.']
+  }
   if (!virtualChip) return []
   const { answerVerified, commands, offlinePin, remainingOfflineTries } = virtualChip
   return [

@@ -1,5 +1,5 @@
 import type { Expiry } from '../../domain/calendar.ts'
-import type { CardReference, KeyReference, PinRules, SealedPin, StoredPin } from './card.ts'
+import type { CardReference, KeyReference, NewPinRules, SealedPin, StoredPin } from './card.ts'
 import type { DeviceKeyName, keyCatalogue } from './catalogue.ts'
 
 /** The card data to disclose to a device, and the time. */
@@ -99,7 +99,7 @@ export interface CardDataHsm {
    */
   importEncryptedPin(
     card: CardReference,
-    rules: PinRules,
+    rules: NewPinRules,
     encryptedPin: string,
     at: Date,
   ): Promise<ImportedEncryptedPin>

@@ -41,8 +41,6 @@ export type SealedPin = Extract<StoredPin, { pvv: null }>
 export interface PinRules {
   readonly pinLength: number
   readonly pinRevealable: boolean
-  /** Whether a chip holds the PIN, too: it is then also sealed until the chip has changed it. */
-  readonly hasChip?: boolean
   readonly refuseWeakPins: boolean
   /** The product's PVV key. Used if the PIN is not revealable. */
   readonly pvk: string
@@ -50,4 +48,10 @@ export interface PinRules {
   readonly expiry: Expiry
   /** `YYYY-MM-DD`. */
   readonly dateOfBirth: string
+}
+
+/** The same for a PIN that replaces another one. */
+export interface NewPinRules extends PinRules {
+  /** Whether a chip holds the PIN, too: it is then also sealed until the chip has changed it. */
+  readonly hasChip: boolean
 }

@@ -9,6 +9,7 @@ import type {
   CardNumber,
   CardReference,
   KeyReference,
+  NewPinRules,
   PanFingerprint,
   PinRules,
   SealedPin,
@@ -18,7 +19,7 @@ import type { CardDataHsm } from './card-data.ts'
 import type { BlockCipher, MacUsage } from './catalogue.ts'
 import type { ChipHsm, VirtualChipHsm } from './chip.ts'
 import type { WrappedKey } from './stored-keys.ts'
-import type { StripeHsm } from './stripe.ts'
+import type { StripeHsm, VirtualStripeHsm } from './stripe.ts'
 
 /**
  * An imported PIN, sealed for the chip if the card has one; or a refusal with its reason as a
@@ -101,7 +102,13 @@ export interface TokenSigningKey {
  * Every verb throws `Problem` `unavailable` if the HSM gives no answer, and Error for values that
  * the HSM did not create.
  */
-export interface Hsm extends CardDataHsm, AuditHsm, ChipHsm, VirtualChipHsm, StripeHsm {
+export interface Hsm
+  extends CardDataHsm,
+    AuditHsm,
+    ChipHsm,
+    VirtualChipHsm,
+    StripeHsm,
+    VirtualStripeHsm {
   /**
    * Generates an unpredictable card reference and a Luhn-valid 16-digit PAN of the BIN (ISO/IEC
    * 7812-1).
@@ -111,7 +118,7 @@ export interface Hsm extends CardDataHsm, AuditHsm, ChipHsm, VirtualChipHsm, Str
   /** Generates a PIN without bias, and again while it is weak. */
   generatePin(card: CardReference, rules: PinRules): Promise<StoredPin>
   /** Imports a PIN that the cardholder chose, unless it is weak and the rules reject weak PINs. */
-  importPin(card: CardReference, rules: PinRules, pin: Pin): Promise<ImportedPin>
+  importPin(card: CardReference, rules: NewPinRules, pin: Pin): Promise<ImportedPin>
   /**
    * Enciphers the PIN of one card again for another card. The PIN does not change and stays inside
    * the HSM.

@@ -1,5 +1,6 @@
 import type { Pan } from '../../domain/pan.ts'
 import type { Secret } from '../../domain/secret.ts'
+import type { Track2 } from '../../domain/stripe.ts'
 import type { CardReference, KeyReference } from './card.ts'
 import type { ChipReference } from './chip.ts'
 
@@ -65,4 +66,19 @@ export interface StripeHsm {
    * code.
    */
   verifyCavv(card: CardReference, key: KeyReference, value: AuthenticationValue): Promise<boolean>
+}
+
+/** The verb of a stripe itself. For the sandbox's simulator. */
+export interface VirtualStripeHsm {
+  /**
+   * Reveals track 2 of the card's stripe, with its CVV.
+   * @param expiry YYMM.
+   * @param serviceCode 3 digits.
+   */
+  revealTrack2(
+    card: CardReference,
+    cvk: KeyReference,
+    expiry: string,
+    serviceCode: string,
+  ): Promise<Track2>
 }

@@ -20,7 +20,7 @@ export function selectKeyKind(purpose: KeyPurpose, form: KeyForm | null): catalo
   if (purpose.family === 'installation') {
     const { keyName } = purpose
     if (!catalogue.isInstallationKey(keyName))
-      throw new KeyRefusal('The installation has no key of this name.')
+      throw new KeyRefusal('The installation has no key of this name. List the keys.')
     const kind: catalogue.KeyKind = catalogue.keyCatalogue[keyName].kind
     const isForm =
       form === null ||

@@ -133,7 +133,7 @@ function createRing(
 }
 
 function present<Key>(key: Key | undefined): Key {
-  if (!key) throw new storedKeys.UnknownKey()
+  if (!key) throw new Error('A key that stored data need is not in the HSM.')
   return key
 }
 
@@ -225,8 +225,8 @@ export async function referencedKey<Name extends catalogue.KeyName>(
 
 /**
  * Finds the version that a message names. Any message can name one that does not exist, so it does
- * not let the keys be read again. Nothing new is accepted under a retired version.
- * @returns null for a retired or unknown version, and for another key.
+ * not let the keys be read again. Nothing is accepted under a version that is not active.
+ * @returns null for a version that is pending, retired or unknown, and for another key.
  */
 export async function findNamedKey<Name extends catalogue.KeyName>(
   ring: KeyRing,
@@ -234,7 +234,7 @@ export async function findNamedKey<Name extends catalogue.KeyName>(
   reference: KeyReference,
 ): Promise<RingKey<Name> | null> {
   const known = await ring.versions(name)
-  return known.find((key) => key.reference === reference) ?? null
+  return known.find((key) => key.state === 'active' && key.reference === reference) ?? null
 }
 
 /** Counts the uses of keys in this process. */

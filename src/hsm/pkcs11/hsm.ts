@@ -63,6 +63,7 @@ const verbs = {
   verifyPan: true,
   verifyCvc3: true,
   verifyCavv: true,
+  revealTrack2: true,
   generateCryptogram: true,
   openCommand: true,
   tokenSigningKeys: true,

@@ -10,6 +10,10 @@ import { orProblem, refuseWeakerProtection, refuseWeakKey } from '../keys/key-st
 import * as transportedKeys from '../keys/transported-key.ts'
 import type { MasterKeys } from './master-keys.ts'
 
+const notExportable =
+  'The key is not exportable. Generate one with exportable, if its purpose allows that, and ' +
+  'export it.'
+
 /** Import and export of keys in this process's memory. */
 export const keyCustody = (masterKeys: MasterKeys): KeyCustody => ({
   importKeyBlock: (purpose, zoneMasterKeyBlock, keyBlock, keyCheckValue) =>
@@ -33,7 +37,7 @@ export const keyCustody = (masterKeys: MasterKeys): KeyCustody => ({
     orProblem(() => {
       const zoneMasterKey = unwrapZoneMasterKey(masterKeys, zoneMasterKeyBlock)
       const { header, key } = masterKeys.unwrap(keyBlock)
-      if (header.exportability !== 'E') throw new KeyRefusal('The key is not exportable.')
+      if (header.exportability !== 'E') throw new KeyRefusal(notExportable)
       refuseWeakerProtection(sized(zoneMasterKey.header, zoneMasterKey.key), sized(header, key))
       refuseWeakKey(header.algorithm, key)
       const version = transportedKeys.blockVersionUnder(zoneMasterKey.header)

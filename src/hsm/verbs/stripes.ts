@@ -5,8 +5,9 @@ import { deriveCardKey } from '../../crypto/emv-keys.ts'
 import { areEqualDigits, isDigits } from '../../crypto/refusal.ts'
 import { using } from '../../crypto/secrets.ts'
 import type { Pan } from '../../domain/pan.ts'
+import { Track2 } from '../../domain/stripe.ts'
 import type { ChipReference } from '../contract/chip.ts'
-import type { StripeHsm } from '../contract/stripe.ts'
+import type { StripeHsm, VirtualStripeHsm } from '../contract/stripe.ts'
 import { findNamedKey, type KeyRing, type RingKey } from '../keys/key-ring.ts'
 import { openPan } from './card-numbers.ts'
 
@@ -15,8 +16,8 @@ const valueLength = 3
 /** The most digits of a CVC3. */
 const cvc3LengthMost = 5
 
-/** Verifies the values of magnetic stripes and of 3-D Secure. */
-export function stripeVerbs(ring: KeyRing): StripeHsm {
+/** Verifies the values of magnetic stripes and of 3-D Secure, and makes a track. */
+export function stripeVerbs(ring: KeyRing): StripeHsm & VirtualStripeHsm {
   /** Whether the card that was read is the card. */
   const isOf = (own: Pan, read: Pan): boolean => areEqualDigits(own.reveal(), read.reveal())
 
@@ -82,6 +83,15 @@ export function stripeVerbs(ring: KeyRing): StripeHsm {
         serviceCode: authenticationResult,
       })
       return areEqualDigits(due, value.reveal())
+    },
+    async revealTrack2(card, reference, expiry, serviceCode) {
+      const cvk = await findNamedKey(ring, 'cvk', reference)
+      if (!cvk) throw new Error('The CVK of a card does not exist.')
+      const pan = await openPan(ring, card)
+      const made = { pan: pan.reveal(), expiry, serviceCode }
+      // PIN verification data stand before the value, and nothing uses what follows it.
+      const discretionary = `00000${await generateCvv(cvk.key, made)}00000`
+      return new Track2({ pan, expiry, serviceCode, discretionary })
     },
   }
 }

@@ -1,7 +1,7 @@
 import Type, { type Static } from 'typebox'
 import { type EntryMode, selectCardRead } from '../../domain/entry-mode.ts'
 import { parseCavv, parseTrack2 } from '../../domain/stripe.ts'
-import { type BodyRule, onlyWith } from './request.ts'
+import type { BodyRule } from './request.ts'
 import { closed, stringPatterns } from './validation.ts'
 
 const secret = { 'x-secret': true } as const
@@ -38,19 +38,25 @@ export const cardDataMembers = {
       description:
         'Track 2 of the stripe, or the equivalent data of the chip, without sentinels. With ' +
         '`entryMode` `contactless` and without `chip`: the track of a contactless stripe. With ' +
-        '`atm` and without `chip`: of a stripe.',
+        '`atm` and without `chip`: of a stripe. Not with `ecommerce` and `moto`.',
       ...secret,
     }),
   ),
   fallback: Type.Optional(
-    Type.Boolean({ description: 'The stripe was read at a terminal that can read chips.' }),
+    Type.Boolean({
+      description:
+        'The stripe was read at a terminal that can read chips. With `entryMode` `magstripe` ' +
+        'or `atm`.',
+    }),
   ),
   cavv: Type.Optional(
     Type.String({
       minLength: 40,
       maxLength: 40,
       pattern: stringPatterns.hexadecimal,
-      description: 'The value of a 3-D Secure authentication: 20 bytes in hexadecimal digits.',
+      description:
+        'The value of a 3-D Secure authentication: 20 bytes in hexadecimal digits. Decode a ' +
+        'value in base64 first.',
       ...secret,
     }),
   ),
@@ -61,9 +67,21 @@ type GivenCardData = Static<typeof CardDataSchema> & { readonly entryMode: Entry
 
 const hasFormOfTrack2 = new RegExp(stringPatterns.track2)
 
-/** A track names a card, and only a track can be read instead of a chip. */
+/** Entry modes in which nothing was read of a card. */
+const modesWithoutCard: readonly unknown[] = ['ecommerce', 'moto']
+/** Entry modes in which a stripe can be read by swiping. */
+const modesOfStripes: readonly unknown[] = ['magstripe', 'atm']
+
+/** A track was read, and names a card. */
 export const cardDataRules: readonly BodyRule[] = [
-  onlyWith('fallback', 'track2'),
+  ({ entryMode, track2 }) =>
+    track2 !== undefined && modesWithoutCard.includes(entryMode)
+      ? { pointer: '/track2', detail: 'must be left out with ecommerce and moto' }
+      : null,
+  ({ entryMode, fallback }) =>
+    fallback === true && !modesOfStripes.includes(entryMode)
+      ? { pointer: '/fallback', detail: 'is allowed with magstripe and atm only' }
+      : null,
   // The schema reports a text of another form.
   ({ track2 }) =>
     typeof track2 === 'string' && hasFormOfTrack2.test(track2) && parseTrack2(track2) === null
@@ -80,17 +98,17 @@ export function parseCardData({
   track2: text,
 }: GivenCardData) {
   const track2 = text === undefined ? null : parseTrack2(text)
-  const given = { hasChipData: chip !== undefined, hasTrack: track2 !== null }
+  const given = {
+    hasChipData: chip !== undefined,
+    hasTrack: track2 !== null,
+    isFallback: fallback,
+  }
   const cardRead = selectCardRead(entryMode, given)
   return {
     cardRead,
     ...(chip && { chip: { ...chip, data: Buffer.from(chip.data, 'hex') } }),
-    ...(track2 && {
-      stripe: {
-        track2,
-        isFallback: cardRead === 'stripe' && fallback,
-      },
-    }),
+    ...(track2 && { track2 }),
+    isFallback: cardRead === 'stripe' && fallback,
     ...(cavv !== undefined && { cavv: parseCavv(cavv) }),
   }
 }

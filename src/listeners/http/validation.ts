@@ -233,7 +233,8 @@ const sentences: Readonly<Record<keyof typeof stringPatterns, string>> = {
   track2: 'must be a card number, a separator, an expiry and a service code',
   hexadecimal: 'must be hexadecimal digits',
   hexadecimalBytes: 'must be pairs of hexadecimal digits',
-  chipTag: 'must be a tag of two bytes, such as 9F58: four hexadecimal digits in capitals',
+  chipTag:
+    'must be a tag of two bytes that names a data object of the chip, such as 9F58, in capitals',
   printable: 'must be printable ASCII characters, without a space at an end',
   visible: 'must have a character that is no space',
   categoryCode: 'must be a text of 4 digits',

@@ -89,8 +89,11 @@ export function parseCardRead(
   if (stripe.contactless.includes(mode)) return 'contactless_stripe'
   const named = place.values[mode]
   const read = named ? selectCardRead(named, { hasChipData: false, hasTrack: false }) : 'none'
-  if (read !== 'none' || entryMode !== 'atm') return read
-  return selectCardRead(entryMode, { hasChipData, hasTrack: track2 !== null })
+  if (read !== 'none') return read
+  if (entryMode === 'atm')
+    return selectCardRead(entryMode, { hasChipData, hasTrack: track2 !== null })
+  // No one types a track, so one that came was read, whatever the entry mode says.
+  return track2 === null ? 'none' : 'stripe'
 }
 
 /** Returns the code of the entry mode. */
@@ -99,9 +102,14 @@ export const cutEntryMode = (
   fields: Fields,
 ): string => (fields[field] ?? '').slice(at, at + length)
 
-/** Returns track 2; null if the message has none that can be read. */
-export const parseTrackField = ({ stripe }: Profile, fields: Fields): Track2 | null =>
-  parseTrack2(fields[stripe.field] ?? '')
+/**
+ * Returns track 2; null if the message has none. A malformed track must not count as an absent one,
+ * because nothing would then be compared.
+ */
+export function parseTrackField({ stripe }: Profile, fields: Fields): Track2 | 'malformed' | null {
+  const text = fields[stripe.field]
+  return text ? (parseTrack2(text) ?? 'malformed') : null
+}
 
 /** Whether the stripe was read where the chip could have been. */
 export function isFallback(

@@ -67,7 +67,7 @@ export function selectService(
   return selectType(profile, fields) === 'declined' ? 'declined' : 'authorized'
 }
 
-/** Returns the authorization request, or null when its amount or its CVV2 is malformed. */
+/** Returns the authorization request, or null when its amount, track or CVV2 is malformed. */
 export function parseRequest(
   profile: Profile,
   { networkId, requestId }: Origin,
@@ -77,13 +77,13 @@ export function parseRequest(
   const cvv2 = parseCvv2(profile, fields)
   const pan = findSentDigits(fields)
   const transaction = parseTransaction(profile, fields, pan)
-  if (cvv2 === 'malformed' || !transaction) return null
+  const track2 = parseTrackField(profile, fields)
+  if (cvv2 === 'malformed' || track2 === 'malformed' || !transaction) return null
   const yymm = findValue(fields, '14') ?? parseTrack(fields)?.expiry
   const pinBlock = parsePinBlock(profile, fields)
   const cardholderAddress = parseAddress(profile, fields)
   const entryMode = parseEntryMode(profile, fields)
   const chip = parseChipField(profile, fields)
-  const track2 = parseTrackField(profile, fields)
   const sentCard = { entryMode, hasChipData: chip !== null, track2 }
   const cardRead = parseCardRead(profile, fields, sentCard)
   const cavv = parseCavvField(profile, fields)
@@ -102,9 +102,8 @@ export function parseRequest(
     ...(pinBlock && { pinBlock }),
     ...(cvv2 && { cvv2 }),
     ...(chip && { chip }),
-    ...(track2 && {
-      stripe: { track2, isFallback: isFallback(profile, fields, cardRead) },
-    }),
+    ...(track2 && { track2 }),
+    isFallback: isFallback(profile, fields, cardRead),
     ...(cavv && { cavv }),
     ...(cardholderAddress && { cardholderAddress }),
     key: composeKey(message),

@@ -8,13 +8,13 @@ import { recordTransaction } from '../../domain/transaction.ts'
 import type { TryKind } from '../../domain/tries.ts'
 import { type NewSpending, toSpending } from '../../storage/authorizations/applied-controls.ts'
 import type { AuthorizedCard } from '../../storage/authorizations/begin.ts'
+import type { MistakeKind } from '../../storage/authorizations/mistakes.ts'
 import {
   type Answered,
   type AnsweredAuthorization,
   answerAuthorization,
   answerUnknownCard,
 } from '../../storage/authorizations/settle.ts'
-import type { MistakeKind } from '../../storage/authorizations/wrong-expiries.ts'
 import { LockTimeout } from '../../storage/engine/database.ts'
 import { newEventId } from '../../storage/events/events.ts'
 import {
@@ -314,9 +314,8 @@ async function recordUnspent(
   const answered = await answerAuthorization(database, record, claim, threshold)
   if (mistake && answered.isAnswered) {
     const { entryMode, networkId, publicToken } = record
-    const wrong = { publicToken, networkId, entryMode, isGuessing: answered.isGuessing }
-    if (mistake === 'expiry') observe.expiryWrong(wrong)
-    else observe.cryptogramWrong(wrong)
+    const { isGuessing } = answered
+    observe.mistakeCounted({ kind: mistake, publicToken, networkId, entryMode, isGuessing })
   }
   return answered
 }

@@ -12,8 +12,8 @@ import type { Transaction } from '../../domain/transaction.ts'
 import { type Hsm, type PinBlockFormat, pinBlockFormats } from '../../hsm/contract/hsm.ts'
 import type { NewSpending } from '../../storage/authorizations/applied-controls.ts'
 import type { AuthorizedCard } from '../../storage/authorizations/begin.ts'
+import type { Mistake } from '../../storage/authorizations/mistakes.ts'
 import type { AnsweredAuthorization, Increment } from '../../storage/authorizations/settle.ts'
-import type { Mistake } from '../../storage/authorizations/wrong-expiries.ts'
 import type { Database } from '../../storage/engine/database.ts'
 import type { Claim } from '../../storage/idempotency/idempotency.ts'
 import type { ZoneKeyRow } from '../../storage/keys/zone-keys.ts'
@@ -148,15 +148,11 @@ export interface AuthorizationObserver {
   /** The outcomes of a request's PIN and CVV2, whatever the final answer is. */
   checked(outcomes: Pick<Authorization, 'pin' | 'cvv'>): void
   /**
-   * The given expiry is not the card's. `isGuessing`: the limit was exceeded, for the first time in
-   * a day.
+   * A given value that costs no try is not the card's. `isGuessing`: the limit was exceeded, for
+   * the first time in a day.
    */
-  expiryWrong(
-    wrong: Mistake & Pick<AuthorizationRequest, 'entryMode'> & { isGuessing: boolean },
-  ): void
-  /** The cryptogram is not that of the card's chip. `isGuessing`: as above. */
-  cryptogramWrong(
-    wrong: Mistake & Pick<AuthorizationRequest, 'entryMode'> & { isGuessing: boolean },
+  mistakeCounted(
+    mistake: Mistake & Pick<AuthorizationRequest, 'entryMode'> & { isGuessing: boolean },
   ): void
   /** A client, or what stood in for its answer, decided. */
   decided(decidedBy: Decider, error: AskError | null): void
@@ -193,7 +189,10 @@ export interface AuthorizationRequest {
   readonly cardholderAddress?: GivenAddress
   readonly cvv2?: Cvv2
   readonly chip?: SentChip
-  readonly stripe?: PresentedStripe
+  /** From the stripe or from the chip. */
+  readonly track2?: Track2
+  /** A stripe was read at a terminal that can read chips. */
+  readonly isFallback?: boolean
   /** The value of a 3-D Secure authentication. */
   readonly cavv?: Cavv
   /**
@@ -219,13 +218,6 @@ interface SentChip {
   readonly acquirerCountry?: string
   /** `MMDD`, at the terminal. */
   readonly localDate?: string
-}
-
-/** Track 2 of a request, from the stripe or from the chip. */
-interface PresentedStripe {
-  readonly track2: Track2
-  /** The stripe was read at a terminal that can read chips. */
-  readonly isFallback: boolean
 }
 
 /** A PIN block as in a request. */

@@ -11,7 +11,7 @@ import {
   type NewAuthorization,
   type SpentTry,
 } from '../../storage/authorizations/begin.ts'
-import type { MistakeKind } from '../../storage/authorizations/wrong-expiries.ts'
+import type { MistakeKind } from '../../storage/authorizations/mistakes.ts'
 import { LockTimeout } from '../../storage/engine/database.ts'
 import { newEventId } from '../../storage/events/events.ts'
 import { findRememberedRequest } from '../../storage/idempotency/idempotency.ts'
@@ -20,7 +20,7 @@ import * as idempotency from '../idempotency/idempotency.ts'
 import { answerUnspent, composeAnswer, createClaim, uncheckedOutcomes } from './answer.ts'
 import type { Authorization, AuthorizationContext, AuthorizationRequest } from './authorization.ts'
 import {
-  lacksChipData,
+  listMissingData,
   objectToChip,
   presentChip,
   readRequestChip,
@@ -141,7 +141,7 @@ async function begin(
       expiryMonth: traced.expiryDate ?? null,
       zoneKey: presented?.zoneKey ?? null,
       chip: toChipUse(chip),
-      lacksChipData: lacksChipData(traced),
+      missingData: listMissingData(traced),
     }
     const beginning = await beginAuthorization(context.database, authorization, claim).catch(
       (error: unknown) => takenOrThrow(context, keyed, authorization, error),

@@ -1,37 +1,53 @@
-import { isChipRead } from '../../domain/entry-mode.ts'
+import { isChipRead, isStripeRead } from '../../domain/entry-mode.ts'
+import type { MissingDataPolicy } from '../../domain/product-chip.ts'
 import type { DeclineCode } from '../../domain/response-code.ts'
 import type { AuthorizedCard, NamedCard } from '../../storage/authorizations/begin.ts'
-import { addStripeChecks, checkStripe, findRequestStripe } from '../chips/check-stripe.ts'
+import { findChip } from '../../storage/chips/find-chip.ts'
+import { addStripeChecks, checkStripe } from '../chips/check-stripe.ts'
 import { recordChipResults } from '../chips/commands.ts'
-import type { PresentedChip } from '../chips/presented-chip.ts'
-import { declineReplayedChip, readChip } from '../chips/read-chip.ts'
+import type { ChipCheck, PresentedChip } from '../chips/presented-chip.ts'
+import { declineReplayedChip, parseChip, readChip } from '../chips/read-chip.ts'
 import type { Answer } from '../idempotency/idempotency.ts'
 import type { Authorization, AuthorizationContext, AuthorizationRequest } from './authorization.ts'
 import type { TracedRequest } from './trace.ts'
 
 /**
  * Reads the chip and the stripe of a request; null without their data, or if the card has no chip.
- * The first objection decides: the stripe of a wrong chip is not verified.
+ * Requests without them cost nothing, and both take one read of the database. The first objection
+ * decides: the stripe of a wrong chip is not verified.
  */
 export async function readRequestChip(
   context: AuthorizationContext,
   traced: TracedRequest,
   card: NamedCard,
 ): Promise<PresentedChip | null> {
-  const { chip, pinBlock } = traced
-  const hasPinBlock = pinBlock !== undefined
-  // One round trip for both.
-  const [read, found] = await Promise.all([
-    chip ? readChip(context, { ...traced, chip, hasPinBlock }, card) : null,
-    findRequestStripe(context, traced, card),
-  ])
-  if (read?.objection && read.checks.at(-1)?.check !== 'offline_pin') return read
-  return found ? addStripeChecks(read, await checkStripe(context, traced, found)) : read
+  const { cavv, chip, networkId, pinBlock, track2 } = traced
+  const hasValue = track2 !== undefined || cavv !== undefined
+  if (!chip && !hasValue) return null
+  const parsed = chip ? parseChip(chip) : null
+  const key = { read: parsed, networkId: hasValue ? networkId : null }
+  const found = await findChip(context.database, card, key)
+  if (!found) return null
+  const message = chip && { ...traced, chip, hasPinBlock: pinBlock !== undefined }
+  const read = message && parsed ? await readChip(context, message, parsed, found) : null
+  if (!hasValue || (read?.objection && read.checks.at(-1)?.check !== 'offline_pin')) return read
+  return addStripeChecks(read, await checkStripe(context, traced, found))
 }
 
-/** The chip was read, and its data are missing. */
-export const lacksChipData = ({ cardRead, chip }: AuthorizationRequest): boolean =>
-  !chip && isChipRead(cardRead)
+/**
+ * Lists the policies of a product's chip that decide on a request without the data of what was
+ * read, in the order of their checks.
+ */
+export function listMissingData({
+  cardRead,
+  chip,
+  isFallback = false,
+  track2,
+}: AuthorizationRequest): readonly MissingDataPolicy[] {
+  if (isChipRead(cardRead)) return chip ? [] : ['missingData']
+  if (track2 || !isStripeRead(cardRead)) return []
+  return isFallback ? ['fallback', 'wrongCardValue'] : ['wrongCardValue']
+}
 
 /** Adds the chip, with the use that is still to be recorded. */
 export function presentChip(
@@ -51,24 +67,32 @@ export function objectToChip(
   { productChip }: AuthorizedCard,
 ): DeclineCode | null {
   const { presentedChip, trail } = traced
-  const missing = productChip && lacksChipData(traced) ? noteMissing(traced, productChip) : null
-  if (missing) return missing
+  for (const member of productChip ? listMissingData(traced) : []) {
+    const policy = productChip?.[member] ?? 'decline'
+    const check = missingChecks[member][policy]
+    trail.note(check)
+    if ('responseCode' in check) return check.responseCode
+  }
   for (const check of presentedChip?.checks ?? []) trail.note(check)
   return presentedChip?.objection ?? null
 }
 
-function noteMissing(
-  { trail }: TracedRequest,
-  productChip: NonNullable<AuthorizedCard['productChip']>,
-): DeclineCode | null {
-  const missing = { check: 'chip', result: 'not_given' } as const
-  if (productChip.missingData === 'record') {
-    trail.note({ ...missing, findings: ['data_missing'] })
-    return null
-  }
-  trail.note({ ...missing, responseCode: '88' })
-  return '88'
-}
+/** The check of card data that a request does not have, by the policy on it. */
+const missingChecks = {
+  missingData: {
+    decline: { check: 'chip', result: 'not_given', responseCode: '88' },
+    record: { check: 'chip', result: 'not_given', findings: ['data_missing'] },
+  },
+  // Without a track, no service code says that the card has no chip.
+  fallback: {
+    decline: { check: 'chip', result: 'failed', findings: ['fallback'], responseCode: '57' },
+    record: { check: 'chip', result: 'passed', findings: ['fallback'] },
+  },
+  wrongCardValue: {
+    decline: { check: 'card_value', result: 'not_given', responseCode: '88' },
+    record: { check: 'card_value', result: 'not_given', findings: ['data_missing'] },
+  },
+} satisfies Record<MissingDataPolicy, Record<'decline' | 'record', ChipCheck>>
 
 /** Records what the chip reported of its commands, and which ones the answer carries. */
 export async function recordResults(

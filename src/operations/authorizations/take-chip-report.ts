@@ -1,6 +1,7 @@
 import type { NamedCard } from '../../storage/authorizations/begin.ts'
+import { findChip } from '../../storage/chips/find-chip.ts'
 import { recordChipResults } from '../chips/commands.ts'
-import { readChip } from '../chips/read-chip.ts'
+import { parseChip, readChip } from '../chips/read-chip.ts'
 import type { AuthorizationContext } from './authorization.ts'
 
 /**
@@ -15,7 +16,9 @@ export async function takeChipReport(
 ): Promise<void> {
   const message = { chip, cardRead: 'chip', hasPinBlock: false, isAdvice: true } as const
   const transaction = { money: null, merchant: null, transactionType: null }
-  const presented = await readChip(context, { ...message, transaction }, card)
+  const parsed = parseChip(chip)
+  const found = await findChip(context.database, card, { read: parsed, networkId: null })
+  const presented = found && (await readChip(context, { ...message, transaction }, parsed, found))
   if (!presented?.reported || !presented.use) return
   const { remainingOfflineTries = null } = presented.use
   await recordChipResults(context, { ...presented.reported, remainingOfflineTries }, [])

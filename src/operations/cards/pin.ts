@@ -3,7 +3,7 @@ import type { Requester } from '../../domain/client.ts'
 import type { PublicToken } from '../../domain/identifiers.ts'
 import type { Pin } from '../../domain/pin.ts'
 import { Problem, validationFailed } from '../../domain/problem.ts'
-import type { PinRules } from '../../hsm/contract/card.ts'
+import type { NewPinRules } from '../../hsm/contract/card.ts'
 import type { Hsm } from '../../hsm/contract/hsm.ts'
 import type { CardWithProduct } from '../../storage/cards/cards.ts'
 import { hasPinEnvelope, type NewPin, updatePin } from '../../storage/cards/changes.ts'
@@ -44,7 +44,7 @@ export const setPin = (
     cards.refuseClosed(context, card)
     const { cardHolder } = await revealPersonalData(hsm, publicToken, card.personalData)
     const { dateOfBirth } = cardHolder
-    const rules: PinRules = { ...card, expiry: toExpiry(card.expiryDate), dateOfBirth }
+    const rules: NewPinRules = { ...card, expiry: toExpiry(card.expiryDate), dateOfBirth }
     const pin =
       'pin' in chosen
         ? await importPin(hsm, card, rules, chosen)
@@ -65,7 +65,7 @@ export const setPin = (
 async function importPin(
   hsm: Hsm,
   card: CardWithProduct,
-  rules: PinRules,
+  rules: NewPinRules,
   { pin, pointer }: Extract<ChosenPin, { pin: Pin }>,
 ): Promise<NewPin> {
   if (pin.length !== card.pinLength) {
@@ -81,7 +81,7 @@ async function importPin(
 async function importEncryptedPin(
   hsm: Hsm,
   card: CardWithProduct,
-  rules: PinRules,
+  rules: NewPinRules,
   encryptedPin: string,
 ): Promise<NewPin> {
   // The device dates the envelope by its own clock, so this is the machine's clock.

@@ -12,9 +12,7 @@ import {
 } from '../../domain/stripe-profile.ts'
 import { callHsm } from '../../hsm/contract/outage.ts'
 import type { StripeHsm } from '../../hsm/contract/stripe.ts'
-import type { NamedCard } from '../../storage/authorizations/begin.ts'
-import { type FoundStripe, findStripe } from '../../storage/chips/find-stripe.ts'
-import type { Database } from '../../storage/engine/database.ts'
+import type { FoundChip } from '../../storage/chips/find-chip.ts'
 import type { ChipCheck, PresentedChip, StripeUse } from './presented-chip.ts'
 
 /** The stripe of a request, as it was read before the authorization began. */
@@ -26,38 +24,24 @@ interface PresentedStripe {
 
 /** The dependencies of reading a stripe. */
 interface StripeReader {
-  readonly database: Database
   readonly hsm: StripeHsm
   readonly observe: { hsmFaulted(error: unknown): void }
 }
 
 /** A request with a stripe or a 3-D Secure value. */
 interface StripeMessage {
-  readonly networkId: string
   readonly cardRead: CardRead
   readonly chip?: object
-  readonly stripe?: {
-    readonly track2: Track2
-    readonly isFallback: boolean
-  }
+  readonly track2?: Track2
+  readonly isFallback?: boolean
   readonly cavv?: Cavv
 }
-
-/**
- * Reads the card of a stripe or of a 3-D Secure authentication. Requests without them cost nothing.
- * @returns null if the request has neither, the card does not exist, or its product has no chip.
- */
-export const findRequestStripe = async (
-  { database }: Pick<StripeReader, 'database'>,
-  { cavv, networkId, stripe }: StripeMessage,
-  card: NamedCard,
-): Promise<FoundStripe | null> => (stripe || cavv ? findStripe(database, card, networkId) : null)
 
 /** Verifies the values of a stripe and of a 3-D Secure authentication. Nothing is recorded. */
 export async function checkStripe(
   context: StripeReader,
   request: StripeMessage,
-  found: FoundStripe,
+  found: FoundChip,
 ): Promise<PresentedStripe> {
   const fallback = checkFallback(request, found)
   if (fallback?.responseCode) return { checks: [fallback], use: null }
@@ -87,11 +71,11 @@ const chipServiceCodes = /^[26]/
 
 /** Checks whether the stripe was read where the chip could have been. */
 function checkFallback(
-  { stripe }: StripeMessage,
-  { cardType, chip }: FoundStripe,
+  { isFallback, track2 }: StripeMessage,
+  { cardType, chip }: FoundChip,
 ): ChipCheck | null {
-  if (!stripe?.isFallback || cardType !== 'Physical') return null
-  if (!chipServiceCodes.test(stripe.track2.reveal().serviceCode)) return null
+  if (!isFallback || !track2 || cardType !== 'Physical') return null
+  if (!chipServiceCodes.test(track2.reveal().serviceCode)) return null
   const findings: ChipFinding[] = ['fallback']
   return chip.fallback === 'decline'
     ? { check: 'chip', result: 'failed', findings, responseCode: '57' }
@@ -106,15 +90,15 @@ interface CheckedTrack {
 async function checkTrack(
   context: StripeReader,
   request: StripeMessage,
-  found: FoundStripe,
+  found: FoundChip,
 ): Promise<CheckedTrack> {
-  const { stripe } = request
-  if (!stripe || found.cardType !== 'Physical') return { check: null, use: null }
-  const { track2 } = stripe
+  const { track2 } = request
+  if (!track2 || found.cardType !== 'Physical') return { check: null, use: null }
   if (!isStripeOf(found, track2)) return { check: declineValue('data_disagreement'), use: null }
   const profile = stripeProfiles[found.chip.profile]
-  if (request.cardRead === 'contactless_stripe' && profile.dynamic) {
-    const read = readDynamicValue(profile.dynamic, track2)
+  if (request.cardRead === 'contactless_stripe') {
+    // Without a dynamic value, a CVV that was overheard once would pass each time.
+    const read = profile.dynamic && readDynamicValue(profile.dynamic, track2)
     return read
       ? checkDynamic(context, found, track2, read)
       : { check: await composeMissingCheck(context, request, found, track2), use: null }
@@ -148,7 +132,7 @@ const chipServiceCode = '999'
 const unusedServiceCodes: readonly string[] = [chipServiceCode, '000']
 
 /** Whether a stripe of the card can have the track, except for its PAN. */
-function isStripeOf({ expiry: own }: FoundStripe, track2: Track2): boolean {
+function isStripeOf({ expiry: own }: FoundChip, track2: Track2): boolean {
   const { expiry, serviceCode } = track2.reveal()
   return expiry === own && !unusedServiceCodes.includes(serviceCode)
 }
@@ -156,12 +140,12 @@ function isStripeOf({ expiry: own }: FoundStripe, track2: Track2): boolean {
 /** Verifies the value of a contactless stripe, which is accepted once. */
 async function checkDynamic(
   context: StripeReader,
-  found: FoundStripe,
+  found: FoundChip,
   track2: Track2,
   read: ReadDynamicValue,
 ): Promise<CheckedTrack> {
   const { atcJump, atcWindow } = found.chip
-  const atc = completeAtc(read, { highestAtc: found.highestAtc, atcJump, atcWindow })
+  const atc = completeAtc(read, { highestAtc: found.highestCardAtc, atcJump, atcWindow })
   if (typeof atc !== 'number') {
     const finding = atc === 'too_low' ? 'cryptogram_replayed' : 'atc_jump'
     return { check: declineValue(finding), use: null }
@@ -183,13 +167,13 @@ const declineValue = (
 ): ChipCheck => ({ check, result: 'failed', findings: [finding], responseCode: '88' })
 
 /**
- * A track without a value that its profile has. The product decides, as for a wrong value; the
+ * A track without a value that can be verified. The product decides, as for a wrong value; the
  * track of a chip with a right cryptogram needs none.
  */
 async function composeMissingCheck(
   context: StripeReader,
   { chip }: StripeMessage,
-  found: FoundStripe,
+  found: FoundChip,
   track2: Track2,
 ): Promise<ChipCheck> {
   const missing = { check: 'card_value', result: 'not_given' } as const
@@ -200,7 +184,7 @@ async function composeMissingCheck(
 /** The check of a value; the track of another card declines, whatever the product says. */
 async function composeTrackCheck(
   context: StripeReader,
-  found: FoundStripe,
+  found: FoundChip,
   track2: Track2,
   isRight: boolean | null,
 ): Promise<ChipCheck> {
@@ -212,7 +196,7 @@ async function composeTrackCheck(
 /** Returns the check that declines a track with another PAN, or null. */
 async function objectToPan(
   context: StripeReader,
-  found: FoundStripe,
+  found: FoundChip,
   track2: Track2,
 ): Promise<ChipCheck | null> {
   const isOwn = await callHsm(context, () => context.hsm.verifyPan(found, track2.reveal().pan))
@@ -224,12 +208,12 @@ async function objectToPan(
  * A track does not name the version of its key: it is that of the chip's last cryptogram, or the
  * newest that the product lists.
  */
-const findKeyVersion = ({ chip, keyVersion }: FoundStripe): number =>
-  keyVersion ?? Math.max(1, ...Object.values(chip.keyVersions))
+const findKeyVersion = ({ chip, newestKeyVersion }: FoundChip): number =>
+  newestKeyVersion ?? Math.max(1, ...Object.values(chip.keyVersions))
 
 function verifyDynamic(
   { hsm }: StripeReader,
-  found: FoundStripe,
+  found: FoundChip,
   track2: Track2,
   read: ReadDynamicValue,
   atc: number,
@@ -246,7 +230,8 @@ function verifyDynamic(
   const counter = Buffer.alloc(2)
   counter.writeUInt16BE(atc)
   const { track, unpredictableNumber } = read
-  const chip = { card: found, panSequenceNumber: found.panSequenceNumber ?? '00', profile }
+  const panSequenceNumber = found.newestPanSequenceNumber ?? '00'
+  const chip = { card: found, panSequenceNumber, profile }
   return hsm.verifyCvc3(chip, key, {
     pan,
     track: new Secret(track),
@@ -259,7 +244,7 @@ function verifyDynamic(
 async function checkCavv(
   context: StripeReader,
   { cavv }: StripeMessage,
-  found: FoundStripe,
+  found: FoundChip,
 ): Promise<ChipCheck | null> {
   if (!cavv || !stripeProfiles[found.chip.profile].hasCavv) return null
   const content = cavv.reveal()
@@ -282,7 +267,7 @@ const findingsByCheck = { card_value: 'wrong_card_value', cavv: 'wrong_cavv' } a
 function composeValueCheck(
   check: 'card_value' | 'cavv',
   isRight: boolean | null,
-  { chip }: FoundStripe,
+  { chip }: FoundChip,
 ): ChipCheck {
   if (isRight) return { check, result: 'passed' }
   if (isRight === null) return { check, result: 'unresolved', responseCode: '96' }

@@ -17,15 +17,12 @@ import type { Transaction, TransactionType } from '../../domain/transaction.ts'
 import type { ChipAnswer, ChipCryptogram, ChipReference } from '../../hsm/contract/chip.ts'
 import type { Hsm } from '../../hsm/contract/hsm.ts'
 import { UnknownKey } from '../../hsm/contract/stored-keys.ts'
-import type { NamedCard } from '../../storage/authorizations/begin.ts'
-import { type FoundChip, findChip } from '../../storage/chips/find-chip.ts'
-import type { Database } from '../../storage/engine/database.ts'
+import type { ChipKey, FoundChip } from '../../storage/chips/find-chip.ts'
 import { composeCommands, type ReportedChip } from './commands.ts'
 import type { ChipCheck, PresentedChip } from './presented-chip.ts'
 
 /** The dependencies of reading a chip. */
 interface ChipReader {
-  readonly database: Database
   readonly hsm: Hsm
   readonly observe: { hsmFaulted(error: unknown): void }
 }
@@ -48,26 +45,35 @@ export interface ChipMessage {
   readonly isAdvice?: boolean
 }
 
+/** Chip data whose tags were parsed. */
+export interface ParsedChip extends NonNullable<ChipKey['read']> {
+  /** Null if the data, or the sequence number of the PAN, cannot be read. */
+  readonly tags: ChipTags | null
+}
+
+/** Parses chip data, and names their chip. */
+export function parseChip({ data, panSequenceNumber: given }: ChipMessage['chip']): ParsedChip {
+  const tags = readTags(data)
+  const number = toHex(tags?.get('5F34')) || given || '00'
+  const atc = readNumber(tags?.get('9F36'))
+  return /^\d\d$/.test(number)
+    ? { tags, panSequenceNumber: number, atc }
+    : { tags: null, panSequenceNumber: '00', atc }
+}
+
 /**
- * Reads the chip of a message, and verifies its cryptogram with one read of the database and one
- * call of the HSM. Nothing is recorded.
- * @returns null if the card does not exist, or has no chip.
+ * Reads the chip of a message, and verifies its cryptogram with one call of the HSM. Nothing is
+ * recorded.
+ * @returns null if the card has no chip.
  */
 export async function readChip(
   context: ChipReader,
   message: ChipMessage,
-  card: NamedCard,
+  { atc, panSequenceNumber, tags }: ParsedChip,
+  found: FoundChip,
 ): Promise<PresentedChip | null> {
-  const tags = readTags(message.chip.data)
-  const panSequenceNumber = toHex(tags?.get('5F34')) || message.chip.panSequenceNumber || '00'
-  const atc = readNumber(tags?.get('9F36'))
-  const isNumbered = /^\d\d$/.test(panSequenceNumber)
-  const found = await findChip(context.database, card, {
-    panSequenceNumber: isNumbered ? panSequenceNumber : '00',
-    atc,
-  })
-  if (!found) return null
-  const read = tags && isNumbered ? parseMessage(message, found, tags, panSequenceNumber) : null
+  if (found.cardType !== 'Physical') return null
+  const read = tags && parseMessage(message, found, tags, panSequenceNumber)
   if (!read) return refuse([{ check: 'chip', result: 'failed', responseCode: '88' }])
   return verify(context, message, found, { ...read, atc })
 }
@@ -203,6 +209,7 @@ function composeReport(
       processed: report.processedCommands,
       hasFailed: report.hasFailedCommand,
       isLastOnlineIncomplete: report.isLastOnlineIncomplete,
+      isDeclined: report.kind === 'decline',
     },
   }
 }

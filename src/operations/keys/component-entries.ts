@@ -90,13 +90,17 @@ export const expireComponents = (keys: KeyContext): Promise<void> =>
     }
   })
 
+/** The detail of a 404. */
+export const noEntry =
+  'No open entry has this id: it was completed, refused or has expired. Open another one.'
+
 /**
  * Returns an open entry.
  * @throws `Problem` `not_found`.
  */
 export async function findEntry({ database }: KeyContext, entryId: string): Promise<EntryProgress> {
   const entry = await findComponentEntry(database, entryId)
-  if (!entry) throw new Problem('not_found')
+  if (!entry) throw new Problem('not_found', { detail: noEntry })
   const components = await listKeyComponents(database, [entryId])
   return describeProgress(
     entry,

@@ -7,6 +7,7 @@ import {
   type EntryProgress,
   entryTarget,
   listClientIds,
+  noEntry,
 } from './component-entries.ts'
 import { findDependence, loadCustodians } from './custodians.ts'
 import { changeKeys, type KeyChange, type KeyContext } from './keys.ts'
@@ -44,7 +45,7 @@ export async function enterComponent(
       // The lock prevents concurrent changes of credentials.
       await keyTargets.lockKeys(keys, connection)
       const entry = await storedComponents.lockComponentEntry(connection, entryId)
-      if (!entry) throw new Problem('not_found')
+      if (!entry) throw new Problem('not_found', { detail: noEntry })
       const entered = await addComponent(keys, change, operator, { ...component, entry })
       if ('refusal' in entered) return entered
       const { components } = entered

@@ -60,6 +60,9 @@ interface ExportedKey {
   readonly keyCheckValue: string
 }
 
+const noKey =
+  'No key has this name, version and network. List the keys, and retry with those of one.'
+
 /**
  * Exports a key under a zone master key, only as a key block.
  * @throws `Problem` `not_found`; `key_refused` unless it can be exported under this key.
@@ -79,7 +82,7 @@ export async function exportKey(
       return rows.findLast(({ keyName, state }) => keyName === key && state === 'active')
     }
     const stored = await findStored()
-    if (!stored) throw new Problem('not_found')
+    if (!stored) throw new Problem('not_found', { detail: noKey })
     const wrappingKey = await zoneMasterKeyBlock(connection, zoneMasterKey)
     const keyBlock = await keys.hsm.custody.exportKeyBlock(stored.keyBlock, wrappingKey)
     const reference =

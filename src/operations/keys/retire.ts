@@ -4,9 +4,10 @@ import {
   chipKeyNames,
   isInstallationKey,
   type KeyedColumn,
+  type KeyName,
   keyCatalogue,
 } from '../../hsm/contract/catalogue.ts'
-import { hasPanFingerprints, listChipsUnderKeys } from '../../storage/cards/keys-of-cards.ts'
+import { hasPanFingerprints, listNeedsOfChipKeys } from '../../storage/cards/keys-of-cards.ts'
 import type { Connection, Database } from '../../storage/engine/database.ts'
 import { lockInstallation } from '../../storage/engine/installation.ts'
 import * as storedHsmKeys from '../../storage/keys/hsm-keys.ts'
@@ -52,7 +53,9 @@ export async function retireKey(
     const mayRetire =
       isSettled && storedHsmKeys.retireHsmKey(connection, keyName, keyVersion, settleSeconds)
     if (!(await mayRetire)) {
-      const why = `is not active, or no successor has been active for ${settleSeconds} seconds.`
+      const why =
+        `is not active, or no successor has been active for ${settleSeconds} seconds. Rotate the ` +
+        'key or wait, then retry.'
       throw inUse(version, why)
     }
     await record({ act: 'retired', key: composeReference(keyName, keyVersion), ...operator })
@@ -82,7 +85,8 @@ export async function deleteKey(
     if (!(await storedHsmKeys.deleteHsmKey(connection, keyName, keyVersion, settleSeconds))) {
       throw inUse(
         version,
-        `must have been retired for ${settleSeconds} seconds, or be an unused pending version.`,
+        `must have been retired for ${settleSeconds} seconds, or be an unused pending version. ` +
+          'Retire it or wait, then retry.',
       )
     }
     await record({ act: 'deleted', key: composeReference(keyName, keyVersion), ...operator })
@@ -95,7 +99,11 @@ async function refuseListedVersion(connection: Connection, version: KeyVersion):
   if (!isChipKey(version.keyName)) return
   await lockInstallation(connection)
   const productId = await findProductOfChipKeys(connection, version.keyVersion)
-  if (productId !== null) throw inUse(version, `is needed: product ${productId} lists it.`)
+  if (productId !== null)
+    throw inUse(
+      version,
+      `is needed: product ${productId} lists it. Change the key versions of its chip first.`,
+    )
 }
 
 const inUse = ({ keyName, keyVersion }: KeyVersion, why: string) =>
@@ -111,9 +119,12 @@ const pageSize = 1_000
 async function findObjection(keys: KeyContext, version: KeyVersion): Promise<Problem | null> {
   const { keyName, keyVersion } = version
   const row = await storedHsmKeys.findHsmKey(keys.database, keyName, keyVersion)
-  if (!row) return new Problem('not_found')
+  if (!row) return new Problem('not_found', { detail: noVersion })
   if (!isInstallationKey(keyName)) {
-    return inUse(version, 'is a version of a key that this program does not know.')
+    return inUse(
+      version,
+      'is a version of a key that this program does not know. Use the newer program.',
+    )
   }
   const { columns, retirement } = keyCatalogue[keyName]
   // Some versions become unused by time only: their rotation retires them after it has passed.
@@ -121,19 +132,27 @@ async function findObjection(keys: KeyContext, version: KeyVersion): Promise<Pro
     return inUse(version, 'retires automatically, after the data under it has expired.')
   }
   if (keyName === 'pan-fingerprint' && (await hasPanFingerprints(keys.database, keyVersion))) {
-    return inUse(version, 'is still needed to find cards.')
+    return inUse(version, 'is still needed to find cards. Retry when the rotation is done.')
   }
   if (isChipKey(keyName)) {
-    const users = await countChips(keys, keyVersion)
+    const users = await countChips(keys, row)
     return users === null ? null : inUse(version, `is needed: ${users}`)
   }
   for (const column of columns) {
     if (await isUsedIn(column, keys, keyVersion)) {
-      return inUse(version, `is still in use in ${column}.`)
+      return inUse(version, `is still in use in ${column}. ${nextStepOf(retirement)}`)
     }
   }
   return null
 }
+
+const noVersion = 'No key of the installation has this name and version. List the keys.'
+
+/** What ends the use of a version. */
+const nextStepOf = ({ by }: (typeof keyCatalogue)[KeyName]['retirement']): string =>
+  by === 're-encryption'
+    ? 'It retires automatically when the rotation to its successor is done.'
+    : 'Retry when its cards have expired, or have a PIN or a chip under a newer version.'
 
 const isChipKey = (keyName: string): boolean => chipKeyNames.some((name) => name === keyName)
 
@@ -151,33 +170,60 @@ async function isUsedIn(
   return false
 }
 
-/** Tells how many unexpired cards have chips of a version of the keys, and until when; or null. */
-async function countChips({ database }: KeyContext, keyVersion: number): Promise<string | null> {
-  let count = 0
-  let lastToken = ''
+/**
+ * Tells how many unexpired cards have chips of a version of the keys, or may have them; or null.
+ * Nothing is known of a chip that was never used. Any version before the newest may be in it that
+ * existed when its card was created.
+ */
+async function countChips(
+  { database }: KeyContext,
+  { activatedAt, keyVersion }: Pick<storedHsmKeys.DatedHsmKeyRow, 'activatedAt' | 'keyVersion'>,
+): Promise<string | null> {
+  // No card was made with a version that was never active.
+  const createdBefore = activatedAt && (await findSuccession(database, keyVersion))
+  let unused = 0
+  let used = 0
   let lastExpiry = ''
-  for await (const chip of listUnexpiredChips(database)) {
-    if (chip.keyVersion !== keyVersion) continue
-    // The chips of a card follow each other.
-    if (chip.publicToken !== lastToken) count += 1
-    lastToken = chip.publicToken
-    if (chip.expiryDate > lastExpiry) lastExpiry = chip.expiryDate
+  for (let afterToken = '', isFull = true; isFull; ) {
+    const search = { keyVersion, createdBefore, afterToken, limit: pageSize }
+    const cards = await listNeedsOfChipKeys(database, search)
+    for (const { expiryDate, isUsed } of cards) {
+      if (expiryDate === null) continue
+      if (isUsed) used += 1
+      else unused += 1
+      if (expiryDate > lastExpiry) lastExpiry = expiryDate
+    }
+    afterToken = cards.at(-1)?.publicToken ?? afterToken
+    isFull = cards.length === pageSize
   }
-  const month = lastExpiry.slice(0, 7)
-  if (count > 1) return `the chips of ${count} unexpired cards use it, the last until ${month}.`
-  return count === 1 ? `the chip of an unexpired card uses it, until ${month}.` : null
+  if (used + unused === 0) return null
+  return describeChips(used, unused, lastExpiry.slice(0, 7))
 }
 
-async function* listUnexpiredChips(database: Database) {
-  let after = { publicToken: '', panSequenceNumber: '' }
-  for (let isFull = true; isFull; ) {
-    const chips = await listChipsUnderKeys(database, after, pageSize)
-    for (const { expiryDate, ...chip } of chips) {
-      if (expiryDate !== null) yield { ...chip, expiryDate }
-    }
-    after = chips.at(-1) ?? after
-    isFull = chips.length === pageSize
-  }
+/** Since when the cards that are made have a newer version: each chip uses all four keys. */
+async function findSuccession(database: Database, keyVersion: number): Promise<Date> {
+  const rows = await storedHsmKeys.listHsmKeys(database)
+  const successions = chipKeyNames.map((name) =>
+    rows
+      .filter((row) => row.keyName === name && row.keyVersion > keyVersion)
+      .flatMap(({ activatedAt }) => activatedAt?.getTime() ?? [])
+      .reduce((first, at) => Math.min(first, at), Date.now()),
+  )
+  return new Date(Math.max(...successions))
+}
+
+function describeChips(used: number, unused: number, month: string): string {
+  const count = used + unused
+  const cards =
+    count === 1
+      ? `the chip of an unexpired card uses it or may use it, until ${month}.`
+      : `the chips of ${count} unexpired cards use it or may use it, the last until ${month}.`
+  const next = ' Retire it after that month.'
+  if (unused === 0) return cards + next
+  const waiting =
+    ` ${unused} of them ${unused === 1 ? 'has' : 'have'} not used a chip yet. Such a card no ` +
+    'longer counts once its chip has used another version.'
+  return cards + waiting + next
 }
 
 /** A key without versions: its successor has another name. */
@@ -186,6 +232,10 @@ interface NamedKey {
   /** The network client of a zone key; null for a zone master key. */
   readonly clientId: string | null
 }
+
+const noNamedKey =
+  'No active key has this name, or the network has none with it. List the keys, and retry with ' +
+  'the name and the network of one.'
 
 /**
  * Retires a network's zone key, or a zone master key.
@@ -202,7 +252,7 @@ export const retireNamedKey = (
       clientId === null
         ? await retireZoneMasterKey(connection, key)
         : await retireZoneKey(connection, clientId, key)
-    if (!isRetired) throw new Problem('not_found')
+    if (!isRetired) throw new Problem('not_found', { detail: noNamedKey })
     await record({ act: 'retired', key: composeZoneReference(key, clientId), ...operator })
     return null
   })

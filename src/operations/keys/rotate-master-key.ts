@@ -38,7 +38,10 @@ export async function rotateMasterKey(
     const before = await lockInstallation(connection)
     refuseOtherMasterKey(keys, before)
     const after = chooseMasterKey(current, present, toCheckValue)
-    if (before === after) throw new Problem('key_in_use', { detail: `${after} is current.` })
+    if (before === after) {
+      const detail = `${after} is current already. List the keys; nothing is left to rotate.`
+      throw new Problem('key_in_use', { detail })
+    }
     await setMasterKeyCheckValue(connection, after)
     await record({ act: `rotated from ${before}`, key: `master-key ${after}`, ...operator })
     let keyBlocks = 0

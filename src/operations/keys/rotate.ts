@@ -33,7 +33,9 @@ export async function rotateKey(
   request: RepeatableRequest | null,
 ): Promise<Answer<Rotation>> {
   if (!catalogue.isInstallationKey(keyName)) {
-    throw new Problem('not_found', { detail: 'No key of the installation has this name.' })
+    throw new Problem('not_found', {
+      detail: 'No key of the installation has this name. List the keys.',
+    })
   }
   const known = await recall<Rotation>(keys, request)
   if (known) return known
@@ -88,7 +90,8 @@ async function refuseWhileUnderWay(
   const newest = active.at(-1)
   if (!newest || active.length === 1) return
   const reference = composeReference(keyName, newest.keyVersion)
-  throw new Problem('key_in_use', { detail: `The rotation to ${reference} is under way.` })
+  const detail = `The rotation to ${reference} is under way. List the keys; retry when it is done.`
+  throw new Problem('key_in_use', { detail })
 }
 
 /** Reads the keys of other processes, and activates those that are due. */

@@ -169,7 +169,9 @@ function refuseSameKey(
   if (isBehind) return
   const reference = composeReference(keyName, same.keyVersion)
   throw new Problem('key_refused', {
-    detail: `${reference} is this key already: both have the check value ${keyCheckValue}.`,
+    detail:
+      `${reference} is this key already: both have the check value ${keyCheckValue}. Use that ` +
+      'version, or import another key.',
   })
 }
 
@@ -192,7 +194,9 @@ export function refuseOtherCipher(target: KeyTarget, algorithm: string): void {
   if (target.family !== 'zone') return
   if (codesByCipher[selectCipher(target)] === algorithm) return
   throw new Problem('key_refused', {
-    detail: 'The PIN block formats require a key of another algorithm.',
+    detail:
+      `A zone key for these PIN block formats or MACs must be a ${selectCipher(target)} key. Use ` +
+      'such a key, or name other formats.',
   })
 }
 
@@ -202,6 +206,6 @@ export async function zoneMasterKeyBlock(connection: Connection, keyName: string
   if (row) return row.keyBlock
   throw validationFailed({
     pointer: '/zoneMasterKey',
-    detail: 'must be the name of a zone master key',
+    detail: 'must be the name of a zone master key, as the list of keys has it',
   })
 }

@@ -202,7 +202,7 @@ async function ruleFaults(
   ]
 }
 
-/** Each version that a chip lists must be there, of each of the keys. */
+/** Each version that a chip lists must be active, of each of the keys. */
 async function keyVersionFaults(
   connection: Connection,
   { chip }: productRules.ProductDraft,
@@ -213,7 +213,7 @@ async function keyVersionFaults(
   const known = Object.values(before?.chip?.keyVersions ?? {})
   const added = versions.filter((version) => !known.includes(version))
   if (added.length === 0) return []
-  const rows = (await listHsmKeys(connection)).filter(({ state }) => state !== 'retired')
+  const rows = (await listHsmKeys(connection)).filter(({ state }) => state === 'active')
   const missing = chipKeyNames.filter(
     (name) =>
       !added.every((version) =>
@@ -221,7 +221,7 @@ async function keyVersionFaults(
       ),
   )
   if (missing.length === 0) return []
-  const detail = `must list versions that exist of ${missing.join(', ')}`
+  const detail = `must list versions that are active of ${missing.join(', ')}`
   return [{ pointer: '/chip/keyVersions', detail }]
 }
 

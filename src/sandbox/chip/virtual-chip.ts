@@ -124,7 +124,7 @@ export function createVirtualChips(context: VirtualChipContext): VirtualChips {
     await stored.makeVirtualChip(database, {
       publicToken,
       panSequenceNumber: former ? countUp(former.panSequenceNumber) : '00',
-      derivationKeyIndex: await findKeyIndex(context, chip),
+      ...(await findKeys(context, chip)),
       offlineTryLimit: offlineTryLimit ?? pinTryLimit,
     })
   }
@@ -195,14 +195,17 @@ async function requireChip(
 const countUp = (panSequenceNumber: string): string =>
   String((Number(panSequenceNumber) + 1) % 100).padStart(2, '0')
 
-/** Finds an index that stands for the newest keys. */
-async function findKeyIndex({ database }: VirtualChipContext, chip: ProductChip): Promise<number> {
+/** Finds the newest keys, and an index that stands for them. */
+async function findKeys(
+  { database }: VirtualChipContext,
+  chip: ProductChip,
+): Promise<{ readonly keyVersion: number; readonly derivationKeyIndex: number }> {
   const keyVersion = await stored.findNewestChipKeys(database)
   if (keyVersion === null) throw unusable('The keys of chips do not exist yet.')
   const indexes = Array.from({ length: 256 }, (_, index) => index)
   const fit = indexes.find((index) => findChipKeyVersion(chip, index) === keyVersion)
   if (fit === undefined) throw unusable(`No index of the product stands for keys ${keyVersion}.`)
-  return fit
+  return { keyVersion, derivationKeyIndex: fit }
 }
 
 function show({ card, state }: PresentChip): VirtualChip {
@@ -227,7 +230,7 @@ function toReference({ card, state }: PresentChip): {
   readonly keys: ScriptKeys
 } {
   const { chip } = card
-  const version = findChipKeyVersion(chip, state.derivationKeyIndex)
+  const version = state.keyVersion
   return {
     reference: {
       card,

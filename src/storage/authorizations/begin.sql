@@ -43,7 +43,7 @@ from begin_authorization(
   p_transmitted_at => :transmittedAt,
   p_acquirer => :acquirer,
   p_chip => :chip::text::jsonb,
-  p_lacks_chip_data => :lacksChipData
+  p_missing_data => string_to_array(:missingData, ',')
 ) as begun;
 
 -- name: begin_authorization_several
@@ -90,7 +90,7 @@ from begin_authorization_several(
   p_transmitted_ats => :transmittedAts,
   p_acquirers => :acquirers,
   p_chips => :chips,
-  p_lacks_chip_data => :lacksChipDatas
+  p_missing_data => :missingDatas
 ) as done;
 
 -- name: find_card_reference

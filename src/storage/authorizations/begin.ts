@@ -1,6 +1,6 @@
 import type { CardStatusCode } from '../../domain/card-status.ts'
 import type { PublicToken } from '../../domain/identifiers.ts'
-import type { ProductChip } from '../../domain/product-chip.ts'
+import type { MissingDataPolicy, ProductChip } from '../../domain/product-chip.ts'
 import type { Transaction } from '../../domain/transaction.ts'
 import type { TryKind } from '../../domain/tries.ts'
 import type { Database } from '../engine/database.ts'
@@ -88,8 +88,8 @@ export interface NewAuthorization extends AuthorizationOrigin {
   readonly zoneKey: { readonly keyName: string; readonly keyBlock: string } | null
   /** JSON: the use of a chip with a right cryptogram; null or absent without one. */
   readonly chip?: string | null
-  /** Whether the chip was read, and the request has no chip data. */
-  readonly lacksChipData?: boolean
+  /** The policies that decide on the card data that the request does not have. */
+  readonly missingData?: readonly MissingDataPolicy[]
 }
 
 /** A spent try. */
@@ -120,7 +120,8 @@ type BeginValues = Omit<ClaimValues, 'answer'> &
     readonly zoneKeyBlock: string | null
     readonly authorizationId: string
     readonly chip: string | null
-    readonly lacksChipData: boolean
+    /** Separated by commas; null if nothing is missing. */
+    readonly missingData: string | null
   }
 
 type BegunRow = Omit<AuthorizedCard, 'publicToken' | 'controls' | 'productChip'> & {
@@ -150,7 +151,7 @@ export async function beginAuthorization(
 ): Promise<Beginning> {
   const named = await identifyCard(database, card)
   const { authorizationId, currentMonth, expiryMonth, kind } = authorization
-  const { chip = null, lacksChipData = false } = authorization
+  const { chip = null, missingData = [] } = authorization
   const { answer: _, ...claimed } = claimParameters(claim)
   // Authorizations that spend nothing need no turn among those of the same card.
   const subject =
@@ -164,7 +165,7 @@ export async function beginAuthorization(
     zoneKeyBlock: zoneKey?.keyBlock ?? null,
     authorizationId,
     chip,
-    lacksChipData,
+    missingData: missingData.length > 0 ? missingData.join(',') : null,
     ...originValues(authorization),
     ...claimed,
     ...transactionParameters(claim?.original ?? null),

@@ -18,7 +18,7 @@ import {
   originValues,
   type SpentTry,
 } from './begin.ts'
-import type { MistakeKind } from './wrong-expiries.ts'
+import type { MistakeKind } from './mistakes.ts'
 
 /** The result of a comparison. `unresolved`: the HSM gave no answer. */
 export type Comparison = 'match' | 'mismatch' | 'unresolved'
@@ -237,7 +237,7 @@ export async function settleMatchAndSpend(
   }
 }
 
-/** The number of wrong expiries or cryptograms within a period that count as mistakes. */
+/** The kind of a mistake, and the number of them within a period that counts as guessing. */
 interface GuessingThreshold {
   readonly kind: MistakeKind
   readonly mistakes: number
@@ -269,7 +269,7 @@ export interface Answered extends ReservedApproval {
   /** The cryptogram was used before, and nothing was done. */
   readonly isReplayed: boolean
   /**
-   * Whether the number of wrong expiries or cryptograms exceeds the threshold, and is to be
+   * Whether the number of mistakes exceeds the threshold, and is to be
    * reported now.
    */
   readonly isGuessing: boolean

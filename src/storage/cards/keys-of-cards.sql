@@ -23,6 +23,46 @@ where (public_token, pan_sequence_number) > (:publicToken, :panSequenceNumber)
 order by public_token, pan_sequence_number
 limit :limit;
 
+-- Some cards, with the expiry of those whose chip needs a version of the keys: a chip used it, or
+-- none was used yet, and the card was created before a newer version was in use. The second
+-- condition on the token keeps a plan from reading all chips for a page, and the first is what a
+-- cluster needs.
+-- name: list_needs_of_chip_keys
+select public_token as "publicToken",
+  exists (
+    select
+    from chip
+    where chip.public_token = card.public_token
+      and chip.public_token = any(array[card.public_token]) and chip.key_version = :keyVersion
+  ) as "isUsed",
+  case
+    when expiry_date >= current_date and (
+      exists (
+        select
+        from chip
+        where chip.public_token = card.public_token
+          and chip.public_token = any(array[card.public_token]) and chip.key_version = :keyVersion
+      )
+      or card_type = 'Physical' and created_at <= :createdBefore::timestamptz
+      and (
+        select product.chip is not null
+        from product
+        where product.product_id = card.product_id
+      )
+      and not exists (
+        select
+        from chip
+        where chip.public_token = card.public_token
+          and chip.public_token = any(array[card.public_token])
+      )
+    )
+    then expiry_date
+  end as "expiryDate"
+from card
+where public_token > :afterToken
+order by public_token
+limit :limit;
+
 -- name: move_pan
 update card
 set encrypted_pan = :after

@@ -49,6 +49,31 @@ export const listChipsUnderKeys = (
   limit: number,
 ): Promise<ChipUnderKeys[]> => selectChips(connection, { ...after, limit })
 
+interface ChipKeySearch {
+  readonly keyVersion: number
+  /** Cards that were created later have another version; null: no card was made with it. */
+  readonly createdBefore: Date | null
+  readonly afterToken: string
+  readonly limit: number
+}
+
+/** A card, and whether its chip needs a version of the keys. */
+interface ChipKeyNeed {
+  readonly publicToken: string
+  /** Whether a chip of the card used the version last. */
+  readonly isUsed: boolean
+  /** As YYYY-MM-DD; null if the card does not need the version. */
+  readonly expiryDate: string | null
+}
+
+const selectNeeds = declare<ChipKeySearch, ChipKeyNeed>('list_needs_of_chip_keys')
+
+/** Lists some cards of all clients, by token, and which of them need a version of the chip keys. */
+export const listNeedsOfChipKeys = (
+  connection: Connection,
+  search: ChipKeySearch,
+): Promise<ChipKeyNeed[]> => selectNeeds(connection, search)
+
 interface SealedMove {
   readonly publicToken: PublicToken
   readonly before: Uint8Array

@@ -1,41 +1,95 @@
--- The chip of a card before an authorization (database/functions/chips/find-chip.sql).
+-- The card of chip data, a stripe or a 3-D Secure value, before an authorization
+-- (database/functions/chips/find-chip.sql).
 
 -- name: find_chip
-select found.public_token as "publicToken", found.encrypted_pan as "encryptedPan",
-  found.chip::text as "chip", found.highest_atc as "highestAtc",
-  found.newest_number as "newestPanSequenceNumber", found.is_fresh as "isFresh",
-  found.commands::text as "commands"
+select found.public_token as "publicToken", found.encrypted_pan as "encryptedPan", found.cvk,
+  found.card_type as "cardType", found.expiry, found.chip::text as "chip",
+  found.newest_number as "newestPanSequenceNumber",
+  found.newest_key_version as "newestKeyVersion", found.highest_atc as "highestAtc",
+  found.is_fresh as "isFresh", found.commands::text as "commands",
+  found.highest_card_atc as "highestCardAtc",
+  found.is_card_value_guessed as "isCardValueGuessed", found.is_cavv_guessed as "isCavvGuessed"
 from find_chip(
   p_public_token => :publicToken,
   p_pan_fingerprints => string_to_array(:panFingerprints, ',')::bytea[],
   p_pan_sequence_number => :panSequenceNumber,
-  p_atc => :atc
+  p_atc => :atc,
+  p_network_id => :networkId,
+  p_mistakes => :mistakes,
+  p_window => :windowLength
 ) as found;
 
+-- The counters of stripes and the wrong values are read only for callers with a network.
 -- name: find_chip_several
 select asked.ordinal::integer as "ordinal", card.public_token as "publicToken",
-  card.encrypted_pan as "encryptedPan",
-  case when card.card_type = 'Physical' then product.chip::text end as "chip",
-  seen.highest_atc as "highestAtc", newest.number as "newestPanSequenceNumber",
+  card.encrypted_pan as "encryptedPan", card.cvk, card.card_type as "cardType",
+  to_char(card.expiry_date, 'YYMM') as "expiry", product.chip::text as "chip",
+  seen.newest_number as "newestPanSequenceNumber",
+  case
+    when asked.network_id is not null then (
+      select chip.key_version
+      from chip
+      where chip.public_token = any(array[asked.public_token])
+        and chip.pan_sequence_number = seen.newest_number
+    )
+  end as "newestKeyVersion",
+  seen.highest_atc as "highestAtc",
   is_fresh_atc(
     seen.highest_atc, seen.seen_atcs, asked.atc, (product.chip ->> 'atcWindow')::integer
   ) as "isFresh",
-  waiting.commands::text as "commands"
+  waiting.commands::text as "commands",
+  case
+    when asked.network_id is null then 0
+    else greatest(
+      seen.highest_card_atc,
+      (
+        select max(stripe.highest_atc)
+        from stripe_counter as stripe
+        where stripe.public_token = any(array[asked.public_token])
+      ),
+      0
+    )
+  end as "highestCardAtc",
+  case
+    when asked.network_id is null then false
+    else exists (
+      select
+      from card_mistake as wrong
+      where wrong.public_token = any(array[asked.public_token])
+        and wrong.client_id = asked.network_id and wrong.kind = 'card_value'
+        and wrong.given_at[asked.mistakes] > asked.since
+    )
+  end as "isCardValueGuessed",
+  case
+    when asked.network_id is null then false
+    else exists (
+      select
+      from card_mistake as wrong
+      where wrong.public_token = any(array[asked.public_token])
+        and wrong.client_id = asked.network_id and wrong.kind = 'cavv'
+        and wrong.given_at[asked.mistakes] > asked.since
+    )
+  end as "isCavvGuessed"
 from (
-  select caller.*, coalesce(caller.given_token, (
+  select caller.*,
+    extract(epoch from clock_timestamp()) * 1000000 - caller.window_length as since,
+    coalesce(caller.given_token, (
       select known.public_token
       from pan_fingerprint as known
       where known.pan_fingerprint = any(string_to_array(caller.pan_fingerprints, ',')::bytea[])
       limit 1
     )) as public_token
   from unnest(
-    :publicTokens::text[], :panFingerprints::text[], :panSequenceNumbers::text[], :atcs::integer[]
+    :publicTokens::text[], :panFingerprints::text[], :panSequenceNumbers::text[], :atcs::integer[],
+    :networkIds::text[], :mistakes::integer[], :windowLengths::bigint[]
   ) with ordinality as caller (
-    given_token, pan_fingerprints, pan_sequence_number, atc, ordinal
+    given_token, pan_fingerprints, pan_sequence_number, atc, network_id, mistakes, window_length,
+    ordinal
   )
 ) as asked
 cross join lateral (
-  select card.public_token, card.encrypted_pan, card.card_type, card.product_id
+  select card.public_token, card.encrypted_pan, card.cvk, card.card_type, card.expiry_date,
+    card.product_id
   from card
   where card.public_token = any(array[asked.public_token])
   limit 1
@@ -46,18 +100,19 @@ cross join lateral (
   where product.product_id = any(array[card.product_id])
   limit 1
 ) as product
-left join lateral (
-  select chip.highest_atc, chip.seen_atcs
-  from chip
-  where chip.public_token = any(array[asked.public_token])
-    and chip.pan_sequence_number = asked.pan_sequence_number
-  limit 1
-) as seen on true
+-- One scan of the chips of the card, of which there are few.
 cross join lateral (
-  select max(chip.pan_sequence_number) as number
+  select max(chip.pan_sequence_number) as newest_number,
+    max(chip.highest_atc) as highest_card_atc,
+    max(chip.highest_atc) filter (
+      where chip.pan_sequence_number = asked.pan_sequence_number
+    ) as highest_atc,
+    max(chip.seen_atcs) filter (
+      where chip.pan_sequence_number = asked.pan_sequence_number
+    ) as seen_atcs
   from chip
   where chip.public_token = any(array[asked.public_token])
-) as newest
+) as seen
 cross join lateral (
   select json_agg(
       json_build_object(
@@ -76,5 +131,5 @@ cross join lateral (
     ) as commands
   from chip_command as command
   where command.public_token = any(array[asked.public_token])
-    and command.state in ('pending', 'sent')
+    and command.state in ('pending', 'sent') and asked.pan_sequence_number is not null
 ) as waiting;

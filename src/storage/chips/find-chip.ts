@@ -1,30 +1,59 @@
 import type { WaitingChipCommand } from '../../domain/chip-command.ts'
+import { guessing } from '../../domain/guessing.ts'
 import type { PublicToken } from '../../domain/identifiers.ts'
+import type { CardType } from '../../domain/product.ts'
 import type { ProductChip } from '../../domain/product-chip.ts'
 import { identifyCard, type NamedCard } from '../authorizations/begin.ts'
 import type { Database } from '../engine/database.ts'
 import { loadSharedStatements } from '../engine/statements.ts'
 
-/** The chip of a card, before its cryptogram is verified. */
+/** A card of a product with chips, before its cryptogram or its values are verified. */
 export interface FoundChip {
   readonly publicToken: PublicToken
   readonly encryptedPan: Uint8Array
+  readonly cvk: string
+  /** Only physical cards have a chip and a stripe. */
+  readonly cardType: CardType
+  /** YYMM. */
+  readonly expiry: string
+  /** Of the product. */
   readonly chip: ProductChip
-  /** Null if the chip was not seen before. */
-  readonly highestAtc: number | null
   /** The highest sequence number of the card's chips; null if none was seen before. */
   readonly newestPanSequenceNumber: string | null
+  /** Of the keys of that chip; null also without a stripe and a 3-D Secure value. */
+  readonly newestKeyVersion: number | null
+  /** Of the chip that was read; null if it was not seen before. */
+  readonly highestAtc: number | null
   /** Whether the transaction counter was not used before. */
   readonly isFresh: boolean
-  /** The commands that have not ended, in their order. */
+  /** The commands that have not ended, in their order; empty without chip data. */
   readonly waiting: readonly WaitingChipCommand[]
+  /**
+   * The highest transaction counter of all stripes and chips of the card; 0 if none was seen, and
+   * without a stripe and a 3-D Secure value.
+   */
+  readonly highestCardAtc: number
+  /** Whether the network has sent too many wrong values within the period. */
+  readonly isCardValueGuessed: boolean
+  readonly isCavvGuessed: boolean
 }
 
-type ChipKey = {
+/** What a request has of a card. */
+export interface ChipKey {
+  /** The chip that was read and its transaction counter; null without chip data. */
+  readonly read: { readonly panSequenceNumber: string; readonly atc: number } | null
+  /** The network that sends a stripe or a 3-D Secure value; null without them. */
+  readonly networkId: string | null
+}
+
+type ChipValues = {
   readonly publicToken: string | null
   readonly panFingerprints: string | null
-  readonly panSequenceNumber: string
-  readonly atc: number
+  readonly panSequenceNumber: string | null
+  readonly atc: number | null
+  readonly networkId: string | null
+  readonly mistakes: number
+  readonly windowLength: number
 }
 
 type ChipRow = Omit<FoundChip, 'chip' | 'waiting'> & {
@@ -34,16 +63,22 @@ type ChipRow = Omit<FoundChip, 'chip' | 'waiting'> & {
 }
 
 const shared = loadSharedStatements(import.meta.url)
-const selectChip = shared.declareRead<ChipKey, ChipRow>('find_chip')
+const selectChip = shared.declareRead<ChipValues, ChipRow>('find_chip')
 
-/** Finds the chip of a card; null if the card does not exist, or has no chip. */
+/** Finds the card of a chip; null if the card does not exist, or its product has no chip. */
 export async function findChip(
   database: Database,
   card: NamedCard,
-  { atc, panSequenceNumber }: { readonly panSequenceNumber: string; readonly atc: number },
+  { networkId, read }: ChipKey,
 ): Promise<FoundChip | null> {
-  const key = { ...(await identifyCard(database, card)), panSequenceNumber, atc }
-  const row = await selectChip(database, key)
+  const row = await selectChip(database, {
+    ...(await identifyCard(database, card)),
+    panSequenceNumber: read?.panSequenceNumber ?? null,
+    atc: read?.atc ?? null,
+    networkId,
+    mistakes: guessing.mistakes,
+    windowLength: guessing.windowSeconds * 1_000_000,
+  })
   if (!row || row.chip === null) return null
   const { chip, commands, ...found } = row
   return {

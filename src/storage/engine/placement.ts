@@ -22,7 +22,7 @@ const spread: readonly SpreadTables[] = [
       'card_line',
       'try_counter',
       'authorization_request',
-      'wrong_expiry',
+      'card_mistake',
       'chip',
       'stripe_counter',
       'chip_command',

@@ -30,7 +30,7 @@ export const protectedTables = [
   'published_event_default',
   'refused_disclosure',
   'try_counter',
-  'wrong_expiry',
+  'card_mistake',
   'chip',
   'stripe_counter',
 ] as const

@@ -21,7 +21,7 @@ limit 1;
 
 -- name: find_virtual_chip
 select state_id::text as "stateId", pan_sequence_number as "panSequenceNumber",
-  derivation_key_index as "derivationKeyIndex", atc, offline_try_limit as "offlineTryLimit",
+  key_version as "keyVersion", derivation_key_index as "derivationKeyIndex", atc, offline_try_limit as "offlineTryLimit",
   remaining_offline_tries as "remainingOfflineTries", pin_block as "pinBlock", pvv,
   pin_key as "pinKey", is_application_blocked as "isApplicationBlocked",
   is_card_blocked as "isCardBlocked", cryptogram_data as "cryptogramData",
@@ -34,16 +34,17 @@ where public_token = :publicToken;
 -- A new chip has the PIN that the card has now, and replaces the one before.
 -- name: make_virtual_chip
 insert into virtual_chip (
-  public_token, state_id, pan_sequence_number, derivation_key_index, offline_try_limit,
+  public_token, state_id, pan_sequence_number, key_version, derivation_key_index, offline_try_limit,
   remaining_offline_tries, pin_block, pvv, pin_key
 )
-select public_token, :stateId::uuid, :panSequenceNumber, :derivationKeyIndex::integer,
+select public_token, :stateId::uuid, :panSequenceNumber, :keyVersion::integer,
+  :derivationKeyIndex::integer,
   :offlineTryLimit::integer, :offlineTryLimit::integer, pin_block, pvv, pin_key
 from card
 where public_token = :publicToken
 on conflict (public_token) do update
 set state_id = excluded.state_id, pan_sequence_number = excluded.pan_sequence_number,
-  derivation_key_index = excluded.derivation_key_index, atc = 0,
+  key_version = excluded.key_version, derivation_key_index = excluded.derivation_key_index, atc = 0,
   offline_try_limit = excluded.offline_try_limit,
   remaining_offline_tries = excluded.remaining_offline_tries, pin_block = excluded.pin_block,
   pvv = excluded.pvv, pin_key = excluded.pin_key, is_application_blocked = false,

@@ -49,6 +49,8 @@ export const findNewestChipKeys = async (connection: Connection): Promise<number
 export interface VirtualChipState {
   readonly stateId: string
   readonly panSequenceNumber: string
+  /** Of the keys that the chip was made with. */
+  readonly keyVersion: number
   readonly derivationKeyIndex: number
   /** The counter of its last transaction. */
   readonly atc: number
@@ -87,6 +89,7 @@ export async function findVirtualChip(
 interface NewChip {
   readonly publicToken: PublicToken
   readonly panSequenceNumber: string
+  readonly keyVersion: number
   readonly derivationKeyIndex: number
   readonly offlineTryLimit: number
 }
@@ -99,7 +102,7 @@ export const makeVirtualChip = async (connection: Connection, chip: NewChip): Pr
 }
 
 const updateChip = declare<
-  Omit<StateRow, 'panSequenceNumber' | 'derivationKeyIndex' | 'offlineTryLimit'> & {
+  Omit<StateRow, 'panSequenceNumber' | 'keyVersion' | 'derivationKeyIndex' | 'offlineTryLimit'> & {
     readonly publicToken: PublicToken
     readonly nextStateId: string
   }

@@ -55,6 +55,17 @@ export function stripeGuarantees(subject: Subject): void {
     }
   })
 
+  test('the track of a card has its number, and a CVV that passes', async () => {
+    const { card, hsm } = await openStripes(subject)
+    const track = await hsm.revealTrack2(card, 'cvk/1', '3011', '201')
+    const { discretionary, ...read } = track.reveal()
+    assert.equal(read.pan.reveal(), pan.reveal())
+    const value = { ...read, value: new Secret(discretionary.slice(5, 8)) }
+    assert.equal(await hsm.verifyCvv(card, 'cvk/1', value), true)
+    assert.equal(String(track), '****')
+    await assert.rejects(hsm.revealTrack2(card, 'cvk/2', '3011', '201'))
+  })
+
   test('a dynamic CVV passes with the counter that it was made with', async () => {
     const { cardKey, chip, hsm } = await openStripes(subject)
     const made = { expiry: '3011', serviceCode: '201', atc: '0042' }

@@ -92,26 +92,31 @@ for (const [name, profile] of profiles) {
   test(`what was read of a card is known from field 22 of ${name}, at cash machines, too`, () => {
     const modes = entryModes(profile)
     const readAt = (mode: string, others: Record<string, string> = {}) => {
-      const { cardRead, stripe } = send(profile, { 22: mode, ...others }).request
-      return stripe ? [cardRead, stripe.isFallback] : [cardRead]
+      const { cardRead, isFallback } = send(profile, { 22: mode, ...others }).request
+      return [cardRead, isFallback]
     }
     const merchantType = profile.entryMode.atm.merchantField
     const places = [{}, { 3: '010000', [merchantType]: '6011' }]
     for (const [at, place] of places.entries()) {
       const withTrack = { ...place, 35: track }
-      assert.deepEqual(readAt(modes.chip, place), ['chip'])
+      assert.deepEqual(readAt(modes.chip, place), ['chip', false])
       assert.deepEqual(readAt(modes.chip, withTrack), ['chip', false])
       assert.deepEqual(readAt(modes.contactless, withTrack), ['contactless', false])
       assert.deepEqual(readAt(modes.contactlessStripe, withTrack), ['contactless_stripe', false])
       assert.deepEqual(readAt(modes.swipe, withTrack), ['stripe', false])
       assert.deepEqual(readAt(modes.fallback, withTrack), ['stripe', true])
+      assert.deepEqual(readAt(modes.fallback, place), ['stripe', true], 'also without a track')
       const atChipTerminal = chipTerminals[name]
       if (atChipTerminal) {
         assert.deepEqual(readAt(modes.swipe, { ...withTrack, ...atChipTerminal }), ['stripe', true])
       }
       const isAtm = at === 1
-      assert.deepEqual(readAt(modes.typed, place), [isAtm ? 'chip' : 'none'])
-      assert.deepEqual(readAt(modes.typed, withTrack), [isAtm ? 'stripe' : 'none', false])
+      assert.deepEqual(readAt(modes.typed, place), [isAtm ? 'chip' : 'none', false])
+      assert.deepEqual(readAt(modes.typed, withTrack), ['stripe', false], 'a track was read')
+      if (atChipTerminal) {
+        const typed = readAt(modes.typed, { ...withTrack, ...atChipTerminal })
+        assert.deepEqual(typed, ['stripe', true], 'and is a fallback there')
+      }
     }
   })
 }

@@ -65,6 +65,45 @@ const send = async (
 const pay = async (wire: Switch, card: IssuedCard, chip: PlayedChip, atc: number) =>
   send(wire, card, '100', (await chip.present({ atc })).data)
 
+for (const name of profileNames) {
+  test(`a track over ${name} that cannot be read is a format error, and none is a missing value`, async () => {
+    const { card, wire } = await openChip(name)
+    const yymm = card.expiry.slice(2, 4) + card.expiry.slice(5)
+    const is1993 = wire.profile.version === '1993'
+    const modes: Readonly<Record<string, string>> = {
+      'ascii-1993': '210201200140',
+      'visa-public': '0200',
+    }
+    const swipe = async (track: Record<string, string>) => {
+      const {
+        18: merchantType = '',
+        25: condition = '',
+        52: _,
+        53: __,
+        ...fields
+      } = purchase(service, card)
+      const trace = nextTrace()
+      const answer = await wire.ask(is1993 ? '1100' : '0100', {
+        ...fields,
+        ...(is1993
+          ? { 12: `261128${trace}`, 26: merchantType }
+          : { 18: merchantType, 25: condition }),
+        11: trace,
+        22: modes[name] ?? '021',
+        37: trace.padStart(12, '0'),
+        ...track,
+      })
+      return answer.fields['39']
+    }
+    const formatError = wire.profile.version === '1993' ? '904' : '30'
+    assert.equal(await swipe({}), wrongChip[name] ?? '88')
+    for (const track of [`${card.pan}=${yymm}20`, `${card.pan}${yymm}2010000000000`]) {
+      assert.equal(await swipe({ 35: track }), formatError, 'no service code, no separator')
+    }
+    wire.close()
+  })
+}
+
 const readTags = ({ fields }: IsoMessage): ReadonlyMap<string, Uint8Array> => {
   const parsed = parseChipData(Buffer.from(fields['55'] ?? '', 'hex'))
   assert('tags' in parsed, JSON.stringify(parsed))

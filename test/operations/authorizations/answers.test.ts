@@ -12,6 +12,7 @@ import {
   pinTry,
 } from '../../support/network.ts'
 import type { Answer, TestService } from '../../support/service.ts'
+import { makeTrack } from '../../support/stripes.ts'
 import { onEachEngine } from './engines.ts'
 import { attemptsOf, typesOf } from './tried.ts'
 import { hsmAway } from './watched-hsm.ts'
@@ -116,7 +117,8 @@ onEachEngine((engine) => {
 
   test('a card that was not activated answers 78, and once it is, it is tried', async () => {
     card = await issueCard(service, { cardType: 'Physical' })
-    const asked = { ...full(), entryMode: 'magstripe' }
+    const track2 = await makeTrack(service, card)
+    const asked = { ...full(), entryMode: 'magstripe', track2 }
     assertObjection(await ask(service, asked), '78')
     await assertNothingSpent()
     const body = { cardStatusCode: '00' }

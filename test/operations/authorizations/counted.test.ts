@@ -4,7 +4,7 @@ import { before, beforeEach, test } from 'node:test'
 import { pino } from 'pino'
 import { Registry } from 'prom-client'
 import { authorizingObserver } from '../../../src/service/metrics.ts'
-import { expireWrongExpiries } from '../../../src/storage/authorizations/wrong-expiries.ts'
+import { expireMistakes } from '../../../src/storage/authorizations/mistakes.ts'
 import { parsePublicToken } from '../../support/identifiers.ts'
 import {
   addNetwork,
@@ -57,8 +57,8 @@ onEachEngine((engine) => {
     const read = async () => {
       const both = await Promise.all(
         opened.services.map(async (service) => [
-          await totalOf(service, 'pinfold_wrong_expiries_total'),
-          await totalOf(service, 'pinfold_expiry_guessing_total'),
+          await totalOf(service, 'pinfold_card_mistakes_total{kind="expiry"'),
+          await totalOf(service, 'pinfold_card_guessing_total{kind="expiry"'),
         ]),
       )
       return [0, 1].map((at) => both.reduce((sum, counts) => sum + (counts[at] ?? 0), 0))
@@ -73,7 +73,7 @@ onEachEngine((engine) => {
   const letHoursPass = (hours: number) =>
     sql(
       opened.database,
-      `update wrong_expiry set reported_at = reported_at - $1::bigint, given_at = array(
+      `update card_mistake set reported_at = reported_at - $1::bigint, given_at = array(
          select given - $1::bigint from unnest(given_at) with ordinality as each (given, place)
          order by place
        )`,
@@ -129,21 +129,21 @@ onEachEngine((engine) => {
   })
 
   test('counts are deleted when their day is over, a few at a time', async () => {
-    await sql(opened.database, 'delete from wrong_expiry')
+    await sql(opened.database, 'delete from card_mistake')
     for (let network = 0; network < 12; network += 1) {
-      await sql(opened.database, `select count_wrong_expiry($1, $2, 'expiry', 10, 86400000000)`, [
+      await sql(opened.database, `select count_mistake($1, $2, 'expiry', 10, 86400000000)`, [
         card.publicToken,
         `network-${network}`,
       ])
     }
     const passDay = () =>
-      sql(opened.database, 'update wrong_expiry set forget_on_day = forget_on_day - 1')
-    assert.equal(await expireWrongExpiries(opened.database, 100), 0)
+      sql(opened.database, 'update card_mistake set forget_on_day = forget_on_day - 1')
+    assert.equal(await expireMistakes(opened.database, 100), 0)
     await passDay()
-    assert.equal(await expireWrongExpiries(opened.database, 100), 0)
+    assert.equal(await expireMistakes(opened.database, 100), 0)
     await passDay()
-    assert.equal(await expireWrongExpiries(opened.database, 10), 10)
-    assert.equal(await expireWrongExpiries(opened.database, 10), 2)
+    assert.equal(await expireMistakes(opened.database, 10), 10)
+    assert.equal(await expireMistakes(opened.database, 10), 2)
   })
 })
 
@@ -152,17 +152,23 @@ test('what is reported names the network and the public token, as a warning, and
   const log = pino({ base: null, timestamp: false }, { write: (line) => lines.push(line) })
   const observer = authorizingObserver(new Registry(), log)
   const publicToken = parsePublicToken('4820117360')
-  const wrong = { networkId: 'network', publicToken, entryMode: 'ecommerce' } as const
-  observer.expiryWrong({ ...wrong, isGuessing: false })
-  observer.expiryWrong({ ...wrong, isGuessing: true })
+  const wrong = {
+    kind: 'expiry',
+    networkId: 'network',
+    publicToken,
+    entryMode: 'ecommerce',
+  } as const
+  observer.mistakeCounted({ ...wrong, isGuessing: false })
+  observer.mistakeCounted({ ...wrong, isGuessing: true })
   assert.deepEqual(
     lines.map((line) => JSON.parse(line)),
     [
       {
         level: 40,
+        kind: 'expiry',
         networkId: 'network',
         publicToken: '4820117360',
-        msg: 'a network guesses at the expiry of a card',
+        msg: 'a network guesses at a value of a card',
       },
     ],
   )

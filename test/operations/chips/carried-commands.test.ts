@@ -201,6 +201,7 @@ const report: ChipCommandReport = {
   processed: 1,
   hasFailed: false,
   isLastOnlineIncomplete: false,
+  isDeclined: false,
 }
 
 test('a command that was sent ends by its result of the terminal, and by no other one', () => {
@@ -286,6 +287,22 @@ test('a command that was sent ten times without a result has failed, unless it b
       unsure,
     )
   assert.deepEqual(find(often, { sentCount: 9 }, { ...block, ...often }), { done: [], failed: [1] })
+})
+
+test('no report of a terminal ends a command that blocks a chip, while the chip is not blocked', () => {
+  const of = (command: 'block_application' | 'block_card', over: Partial<ChipCommandReport>) =>
+    findEndedCommands([{ ...sentTo(5, 7), command }], { ...report, ...over })
+  const results = (hex: string) => ({ results: Buffer.from(hex, 'hex') })
+  const none = { done: [], failed: [] }
+  for (const command of ['block_application', 'block_card'] as const) {
+    for (const told of [results('2000000005'), results('1000000005'), {}, { hasFailed: true }]) {
+      assert.deepEqual(of(command, told), none, command)
+    }
+    assert.deepEqual(of(command, { ...results('1000000005'), isDeclined: true }), none)
+  }
+  const declined = { ...results('2000000005'), isDeclined: true }
+  assert.deepEqual(of('block_application', declined), { done: [5], failed: [] })
+  assert.deepEqual(of('block_card', declined), none)
 })
 
 test('commands for the PIN go to the newest chip of a card, and end by its results only', () => {

@@ -421,7 +421,7 @@ test('a wrong cryptogram counts as a guess, also with other data or of a frozen 
   const countGuesses = async () => {
     const [row] = await sql<{ guesses: number }>(
       service.database,
-      `select coalesce(sum(cardinality(given_at)), 0)::integer as guesses from wrong_expiry
+      `select coalesce(sum(cardinality(given_at)), 0)::integer as guesses from card_mistake
        where public_token = $1`,
       [card.publicToken],
     )
@@ -509,7 +509,11 @@ test('wrong cryptograms are counted by how the card was presented', async () => 
   const count = async () => {
     const { text } = await service.call('GET', '//metrics', { listener: 'private', token: null })
     const lines = text.split('\n')
-    return ['cryptogram_guessing_total', 'wrong_cryptograms_total{entry_mode="chip"}'].map((name) =>
+    const names = [
+      'card_guessing_total{kind="cryptogram"}',
+      'card_mistakes_total{kind="cryptogram",entry_mode="chip"}',
+    ]
+    return names.map((name) =>
       Number(lines.find((line) => line.startsWith(`pinfold_${name} `))?.split(' ')[1] ?? 0),
     )
   }

@@ -57,6 +57,12 @@ for (const profile of ['ascii-1987', 'visa-public', 'mastercard-public']) {
     assert.equal(await pay('071', { ...atm, ...ofChip }), declined)
     assert.equal(await pay('801', ofStripe), '57', 'a fallback in a shop')
     assert.equal(await pay('801', { ...atm, ...ofStripe }), '57', 'a fallback at a cash machine')
+    assert.equal(await pay('801'), '57', 'a fallback without a track')
+    for (const place of [{}, atm]) {
+      assert.equal(await pay('901', place), declined, 'a swipe without a track')
+      assert.equal(await pay('911', place), declined, 'a contactless stripe without a track')
+    }
+    assert.equal(await pay('021', ofStripe), '00', 'a swipe with its track')
     const contactless = { 35: await makeContactlessTrack(service, card, 1) }
     assert.equal(await pay('911', contactless), '00', 'a contactless stripe needs no field 55')
     wire.close()

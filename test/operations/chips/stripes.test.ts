@@ -2,6 +2,9 @@ import assert from 'node:assert/strict'
 import { before, test } from 'node:test'
 import type { AuthorizationCheck } from '../../../src/domain/authorization-check.ts'
 import { explainDecline } from '../../../src/domain/decline-reason.ts'
+import { usualChip } from '../../../src/domain/product-chip.ts'
+import { demoProducts } from '../../../src/sandbox/demo-data.ts'
+import { product } from '../../support/builders.ts'
 import { chipMoney, playChip } from '../../support/chip.ts'
 import { ask, type IssuedCard, issueCard, otherDigits, pinBlock } from '../../support/network.ts'
 import { openTestService, sql, type TestService } from '../../support/service.ts'
@@ -188,7 +191,7 @@ test('after ten wrong values of a stripe, even the right one is not compared', a
   assert.equal((await decide(card, { entryMode: 'ecommerce', cavv })).code, '00')
   await sql(
     service.database,
-    `update wrong_expiry set given_at = array(select at - 86400000000 from unnest(given_at) as at)
+    `update card_mistake set given_at = array(select at - 86400000000 from unnest(given_at) as at)
      where public_token = $1`,
     [card.publicToken],
   )
@@ -287,10 +290,62 @@ test('a wrong value is recorded only, where the product says so', async () => {
   await setPolicy('wrongCardValue', 'decline')
 })
 
-test('what cannot be track 2 is refused, and fallback needs a track', async () => {
-  const { pan } = await issuePhysical()
-  const members = [{ track2: `${otherDigits(pan)}=3011201` }, { track2: '1' }, { fallback: true }]
-  for (const each of members) {
-    assert.equal((await ask(service, { pan, ...each })).status, 422)
+test('what cannot be track 2 is refused, and a track or fallback where no card was', async () => {
+  const card = await issuePhysical()
+  const { pan } = card
+  const track2 = await makeTrack(service, card)
+  const members: object[] = [
+    { track2: `${otherDigits(pan)}=3011201` },
+    { track2: '1' },
+    { fallback: true },
+  ]
+  for (const entryMode of ['moto', 'ecommerce']) {
+    members.push({ entryMode, track2 }, { entryMode, fallback: true })
   }
+  for (const each of members) {
+    assert.equal((await ask(service, { pan, ...each })).status, 422, JSON.stringify(each))
+  }
+})
+
+test('a swipe without a track is declined as a wrong value is, and costs no try', async () => {
+  const card = await issuePhysical()
+  const wrongPin = { pinBlock: pinBlock(service, { ...card, pin: otherDigits(card.pin) }) }
+  const swiped = await decide(card, wrongPin)
+  assert.deepEqual([swiped.code, swiped.reason], ['88', 'wrong_card_value'])
+  assert.equal(swiped.json.pin.result, 'not_checked')
+  const cashed = await decide(card, { ...wrongPin, entryMode: 'atm', fallback: true })
+  assert.deepEqual([cashed.code, cashed.reason], ['57', 'fallback_not_allowed'])
+  assert.equal(cashed.json.pin.remainingTries, swiped.json.pin.remainingTries)
+  await setPolicy('fallback', 'record')
+  assert.equal((await decide(card, { fallback: true })).code, '88', 'the value is missing, too')
+  await setPolicy('wrongCardValue', 'record')
+  const { code, found } = await decide(card, { fallback: true })
+  assert.equal(code, '00')
+  assert.deepEqual(found.chip?.findings, ['fallback'])
+  assert.deepEqual(found.card_value?.findings, ['data_missing'])
+  await setPolicy('wrongCardValue', 'decline')
+  await setPolicy('fallback', 'decline')
+})
+
+test('a contactless stripe does not pass with a static CVV where its profile has no other', async () => {
+  const [common] = demoProducts
+  assert.ok(common)
+  await product(service.database, { ...common, productId: 9040 })
+  const setChip = (chip: object) =>
+    sql(service.database, 'update product set chip = $1::jsonb where product_id = 9040', [
+      JSON.stringify({ profile: 'cpa', ...usualChip, ...chip }),
+    ])
+  await setChip({})
+  const card = await issueCard(service, {
+    cardType: 'Physical',
+    cardProduct: 9040,
+    activateNow: true,
+  })
+  const track2 = await makeTrack(service, card)
+  assert.equal((await decide(card, { track2 })).code, '00', 'a swipe has a static CVV')
+  const declined = await decide(card, { track2, entryMode: 'contactless' })
+  assert.deepEqual([declined.code, declined.found.card_value?.result], ['88', 'not_given'])
+  await setChip({ wrongCardValue: 'record' })
+  const recorded = await decide(card, { track2, entryMode: 'contactless' })
+  assert.deepEqual([recorded.code, recorded.found.card_value?.result], ['00', 'not_given'])
 })

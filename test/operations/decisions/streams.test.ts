@@ -36,8 +36,11 @@ for (const { name, open, skip } of databaseEngines) {
     let publicToken: PublicToken
     let answers: CalledAnswers
     let streams: DecisionStreams
+    /** The time of a client that a stream still receives a request within. */
+    let shortMs: number
     before(async () => {
       database = await open()
+      shortMs = database.isCluster() ? 500 : 50
       const service = await openTestService({ database })
       publicToken = (await service.createCard()).publicToken
       await registerStreamEndpoint(database)
@@ -126,9 +129,9 @@ for (const { name, open, skip } of databaseEngines) {
 
     test('a stream that does not answer takes only what no other stream takes', async () => {
       const silent = await openReader(streams)
-      await begin({ timeoutMs: 50 })
+      await begin({ timeoutMs: shortMs })
       await until(() => silent.ids.length === 1)
-      await new Promise((resolve) => setTimeout(resolve, 100))
+      await sleep(2 * shortMs)
       const reader = await openReader(streams)
       await until(() => reader.waits())
       for (let at = 1; at <= 5; at += 1) {
@@ -142,11 +145,11 @@ for (const { name, open, skip } of databaseEngines) {
     })
 
     test('a stream that missed one request gets the next one', async () => {
-      for (const timeoutMs of [200, 800, 60_000]) {
+      for (const timeoutMs of [4 * shortMs, 16 * shortMs, 60_000]) {
         const reader = await openReader(streams)
-        const missed = await begin({ timeoutMs: 50 })
+        const missed = await begin({ timeoutMs: shortMs })
         await until(() => reader.ids.includes(missed.decisionId))
-        await sleep(100)
+        await sleep(2 * shortMs)
         const next = await begin({ timeoutMs })
         await until(() => reader.ids.includes(next.decisionId))
         await answer(next.decisionId).catch(() => null)

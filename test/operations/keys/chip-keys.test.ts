@@ -90,11 +90,67 @@ test('a version of the keys stays until the last card whose chip used it has exp
     assert.deepEqual([refused.status, refused.json.code], [409, 'key_in_use'], key)
     assert.match(
       refused.json.detail,
-      /needed: the chip of an unexpired card uses it, until 20\d\d-\d\d\.$/,
+      /needed: the chip of an unexpired card uses it or may use it, until 20\d\d-\d\d\. Retire/,
     )
   }
   await expireCard(service.database, publicToken)
   assert.equal((await retire('chip-dynamic')).status, 204)
+})
+
+/** A physical card without a used chip, created before the rotation to version 2. */
+async function unusedCard(): Promise<string> {
+  const { publicToken } = await service.createCard({ cardType: 'Physical' })
+  await sql(
+    service.database,
+    `update card set created_at = now() - interval '2 hours' where public_token = $1`,
+    [publicToken],
+  )
+  return publicToken
+}
+
+test('a version stays while an unused, unexpired card may have been made with it', async () => {
+  const [first, second] = [await unusedCard(), await unusedCard()]
+  const refused = await retire('chip-ac')
+  assert.deepEqual([refused.status, refused.json.code], [409, 'key_in_use'], refused.text)
+  assert.match(
+    refused.json.detail,
+    /the chips of 2 unexpired cards .* until 20\d\d-\d\d\. 2 of them have not .* Retire it after/,
+  )
+  await expireCard(service.database, first)
+  assert.match((await retire('chip-ac')).json.detail, /1 of them has not used a chip yet/)
+  await sql(
+    service.database,
+    `insert into chip (public_token, pan_sequence_number, highest_atc, seen_atcs, key_version)
+     values ($1, '00', 1, 1, 2)`,
+    [second],
+  )
+  assert.equal((await retire('chip-ac')).status, 204, 'its chip has used version 2')
+  await sql(
+    service.database,
+    `update hsm_key set state = 'active', retired_at = null
+    where key_name = 'chip-ac' and key_version = 1`,
+  )
+})
+
+test('an unused card needs a version until all four keys of chips have a newer one', async () => {
+  await expireCard(service.database, await unusedCard())
+  const { publicToken } = await service.createCard({ cardType: 'Physical' })
+  const setActivation = (time: string) =>
+    sql(
+      service.database,
+      `update hsm_key set activated_at = ${time}
+       where key_name = 'chip-smi' and key_version = 2`,
+    )
+  await setActivation('now()')
+  assert.match((await retire('chip-smc')).json.detail, /not used a chip yet/)
+  await setActivation("now() - interval '1 hour'")
+  assert.equal((await retire('chip-smc')).status, 204)
+  await sql(
+    service.database,
+    `update hsm_key set state = 'active', retired_at = null
+    where key_name = 'chip-smc' and key_version = 1`,
+  )
+  await expireCard(service.database, publicToken)
 })
 
 test('a retired version verifies and answers no cryptogram', async () => {

@@ -4448,11 +4448,11 @@ export interface operations {
                          */
                         readonly panSequenceNumber?: string;
                     };
-                    /** @description Track 2 of the stripe, or the equivalent data of the chip, without sentinels. With `entryMode` `contactless` and without `chip`: the track of a contactless stripe. With `atm` and without `chip`: of a stripe. */
+                    /** @description Track 2 of the stripe, or the equivalent data of the chip, without sentinels. With `entryMode` `contactless` and without `chip`: the track of a contactless stripe. With `atm` and without `chip`: of a stripe. Not with `ecommerce` and `moto`. */
                     readonly track2?: string;
-                    /** @description The stripe was read at a terminal that can read chips. */
+                    /** @description The stripe was read at a terminal that can read chips. With `entryMode` `magstripe` or `atm`. */
                     readonly fallback?: boolean;
-                    /** @description The value of a 3-D Secure authentication: 20 bytes in hexadecimal digits. */
+                    /** @description The value of a 3-D Secure authentication: 20 bytes in hexadecimal digits. Decode a value in base64 first. */
                     readonly cavv?: string;
                     /**
                      * @description In the smallest unit of `currency`: 1234 is 12.34 EUR. 0 asks about the account.

@@ -1,4 +1,4 @@
--- Counts a wrong expiry, cryptogram, value of a stripe or 3-D Secure value (p_kind) that a card
+-- Counts a mistake: a wrong expiry, cryptogram, value of a stripe or 3-D Secure value (p_kind) that a card
 -- network gave for a card. It spends no try, so it is watched.
 --
 -- More than p_mistakes within p_window microseconds count as guessing, which is reported once
@@ -7,7 +7,7 @@
 -- instant is later than the previous one, so that the reported instant is unique.
 --
 -- Returns whether to report guessing now.
-create or replace function count_wrong_expiry(
+create or replace function count_mistake(
   p_public_token text,
   p_network_id text,
   p_kind text,
@@ -24,7 +24,7 @@ declare
   end;
   v_is_to_report boolean;
 begin
-  insert into wrong_expiry as known (public_token, client_id, kind, given_at, forget_on_day)
+  insert into card_mistake as known (public_token, client_id, kind, given_at, forget_on_day)
   values (p_public_token, p_network_id, p_kind, array[v_at], (v_at + p_window) / 86400000000 + 1)
   on conflict (public_token, client_id, kind) do update
   set given_at = greatest(v_at, known.given_at[1] + 1) || known.given_at[1 : p_mistakes - 1],

@@ -1,9 +1,9 @@
--- Deletes up to a number of rows of wrong expiries whose window has passed.
+-- Deletes up to a number of counts of mistakes whose window has passed.
 --
 -- The list is materialized and joined row by row, so that no plan reads more than its rows.
 --
 -- Returns how many rows were deleted.
-create or replace function delete_old_wrong_expiries(p_limit integer) returns integer
+create or replace function delete_old_mistakes(p_limit integer) returns integer
 language plpgsql
 as $function$
 declare
@@ -12,15 +12,15 @@ declare
 begin
   with old as materialized (
     select public_token, client_id
-    from wrong_expiry
+    from card_mistake
     where forget_on_day <= (select v_today)
     order by forget_on_day
     limit p_limit
   )
-  delete from wrong_expiry
+  delete from card_mistake
   using old
-  where wrong_expiry.public_token = any(array[old.public_token])
-    and wrong_expiry.client_id between old.client_id and old.client_id
+  where card_mistake.public_token = any(array[old.public_token])
+    and card_mistake.client_id between old.client_id and old.client_id
     and forget_on_day - v_today <= 0;
   get diagnostics v_count = row_count;
   return v_count;

@@ -79,3 +79,17 @@ create table bureau_batch (
   taken_at timestamptz not null default now(),
   acknowledged_at timestamptz
 );
+
+-- What a client notes about a card, in clear: it lists its cards by a key and its value.
+create table card_metadata (
+  public_token text not null references card,
+  key text not null check (key ~ '^[A-Za-z0-9_-]{1,40}$'),
+  value text not null check (length(value) between 1 and 500),
+  client_id text not null,
+  -- Of the card: the order of the list.
+  created_at timestamptz not null,
+  primary key (public_token, key)
+);
+
+create index card_metadata_by_value
+  on card_metadata (client_id, key, value, created_at, public_token);

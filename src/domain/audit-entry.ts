@@ -47,6 +47,7 @@ export const outcomesByEvent: Readonly<Record<EventType, Outcome>> = {
   'card.created': 'done',
   'card.status_changed': 'done',
   'card.controls_changed': 'done',
+  'card.changed': 'done',
   'card.renewal_ordered': 'done',
   'card.renewed': 'done',
   'card.renewal_cancelled': 'done',

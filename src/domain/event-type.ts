@@ -6,6 +6,7 @@ export const eventTypes = [
   'card.created',
   'card.status_changed',
   'card.controls_changed',
+  'card.changed',
   'card.renewal_ordered',
   'card.renewed',
   'card.renewal_cancelled',

@@ -32,6 +32,10 @@ export const textFault = (text: string): string | null => firstFault(textRules, 
 /** Returns the fault of free text, which may contain card numbers, or null. */
 export const freeTextFault = (text: string): string | null => firstFault(freeTextRules, text)
 
+/** Whether a text may be a key of metadata: no card number is one. */
+export const isMetadataKey = (text: string): boolean =>
+  /^[A-Za-z0-9_-]{1,40}$/.test(text) && !holdsPan(text)
+
 /** Returns the fault of a person's name or title in any script, or null. */
 export const nameFault = (text: string): string | null => firstFault(nameRules, text)
 

@@ -6,7 +6,7 @@
 -- same transaction if that is another status (41, 43); if p_is_compromised, it is retired. An
 -- expired card must have been valid on p_expired_since.
 --
--- The successor has the controls of the replaced card. What the line has spent under limits, and the
+-- The successor has the controls and the metadata of the replaced card. What the line has spent under limits, and the
 -- limits of disclosures and unblocks, lie on the first card, so that nothing moves.
 --
 -- p_pin_source_token is null unless the successor has the PIN of that card of the line, which must
@@ -163,6 +163,11 @@ begin
       ), clock_timestamp()
     );
   end if;
+  insert into card_metadata (public_token, key, value, client_id, created_at)
+  select successor.public_token, entry.key, entry.value, successor.client_id, successor.created_at
+  from card as successor
+  join card_metadata as entry on entry.public_token = p_replaced_token
+  where successor.public_token = p_successor_token;
   perform record_event(
     p_successor_token, 1, p_client_id, 'card.created', p_request_id, p_created_details, null, null
   );

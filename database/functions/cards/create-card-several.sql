@@ -15,6 +15,7 @@ create or replace function create_card_several(
   p_card_types text[],
   p_customer_references text[],
   p_design_ids text[],
+  p_metadatas text[],
   p_masked_pans text[],
   p_pan_fingerprints text[],
   p_fingerprint_key_versions text[],
@@ -50,15 +51,15 @@ begin
       select *
       from unnest(
         p_public_tokens, p_client_ids, p_product_ids, p_product_versions, p_card_types,
-        p_customer_references, p_design_ids, p_masked_pans, p_pan_fingerprints,
+        p_customer_references, p_design_ids, p_metadatas, p_masked_pans, p_pan_fingerprints,
         p_fingerprint_key_versions, p_encrypted_pans, p_personal_datas, p_start_dates,
         p_expiry_dates, p_status_codes, p_pin_blocks, p_pvvs, p_pin_keys, p_cvks, p_pin_try_limits,
         p_cvv_try_limits, p_event_types, p_request_ids, p_details, p_notes, p_claimant_ids,
         p_key_hashes, p_request_fingerprints, p_claim_ids, p_answers
       ) with ordinality as caller (
         public_token, client_id, product_id, product_version, card_type, customer_reference,
-        design_id, masked_pan, pan_fingerprints, fingerprint_key_versions, encrypted_pan,
-        personal_data, start_date, expiry_date, status_code, pin_block, pvv, pin_key, cvk,
+        design_id, metadata, masked_pan, pan_fingerprints, fingerprint_key_versions,
+        encrypted_pan, personal_data, start_date, expiry_date, status_code, pin_block, pvv, pin_key, cvk,
         pin_try_limit, cvv_try_limit, event_type, request_id, details, note, claimant_id,
         key_hashes, request_fingerprint, claim_id, answer, ordinal
       )
@@ -108,7 +109,7 @@ begin
       from claimed
       where is_claimed
       on conflict (public_token) do nothing
-      returning public_token
+      returning public_token, created_at
     ),
     plastics as (
       insert into plastic (
@@ -119,6 +120,13 @@ begin
         claimed.expiry_date, case claimed.card_type when 'Physical' then 'Ordered' end
       from created
       join claimed using (public_token)
+    ),
+    noted as (
+      insert into card_metadata (public_token, key, value, client_id, created_at)
+      select claimed.public_token, entry.key, entry.value, claimed.client_id, created.created_at
+      from created
+      join claimed using (public_token)
+      cross join lateral json_each_text(claimed.metadata::json) as entry
     ),
     counted as (
       insert into try_counter (public_token, kind, try_limit)

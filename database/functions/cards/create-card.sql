@@ -5,6 +5,8 @@
 -- number that was issued under any of them is not issued again. Lock order: grant, key, number,
 -- card.
 --
+-- p_metadata is a JSON object of texts, or null.
+--
 -- Returns whether it was done. It is not done if the grant was removed or changed, or if the key
 -- was not free. Raises PF001 if the number or the token is taken, which undoes everything.
 --
@@ -17,6 +19,7 @@ create or replace function create_card(
   p_card_type text,
   p_customer_reference text,
   p_design_id text,
+  p_metadata text,
   p_masked_pan text,
   p_pan_fingerprints bytea[],
   p_fingerprint_key_versions integer[],
@@ -94,6 +97,13 @@ begin
     p_public_token, 0, p_card_type, 'Issue', 'Current', p_start_date, p_expiry_date,
     case p_card_type when 'Physical' then 'Ordered' end
   );
+  if p_metadata is not null then
+    insert into card_metadata (public_token, key, value, client_id, created_at)
+    select card.public_token, entry.key, entry.value, card.client_id, card.created_at
+    from card
+    cross join json_each_text(p_metadata::json) as entry
+    where card.public_token = p_public_token;
+  end if;
   insert into try_counter (public_token, kind, try_limit)
   values (p_public_token, 'pin', p_pin_try_limit), (p_public_token, 'cvv', p_cvv_try_limit);
   perform record_event(

@@ -24,6 +24,7 @@ export type ChangeCardStatus = Schemas['ChangeCardStatus'] & {
 }
 export type RenewCard = Schemas['RenewCard']
 export type ConvertCard = Schemas['ConvertCard'] & { readonly cardType: 'Physical' }
+export type ChangeCard = Schemas['ChangeCard']
 /** The spending controls of a card. */
 export type CardControls = Schemas['CardControls']
 export type ReplaceCardControls = Schemas['ReplaceCardControls']

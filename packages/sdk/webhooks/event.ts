@@ -221,6 +221,10 @@ interface EventDetails {
     /** Of the new controls. */
     readonly version: number
   }
+  readonly 'card.changed': {
+    /** The names of the changed members. */
+    readonly members: string[]
+  }
   readonly 'card.renewal_ordered': Plastic
   readonly 'card.renewed': Plastic & { readonly cardStatusCode: CardStatusCode }
   readonly 'card.renewal_cancelled': Pick<Plastic, 'plasticNumber'>

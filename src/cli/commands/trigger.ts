@@ -71,6 +71,7 @@ const acts: Readonly<Record<string, readonly Request[]>> = {
   'card.renewed': [['POST', renewPath, { renewStep: 'RenewWithSameExpiry', activateNow: true }]],
   'card.renewal_cancelled': [orderPlastic, ['DELETE', (card) => `/cards/${card}/renewal`]],
   'card.converted': [['PUT', (card) => `/cards/${card}/card-type`, { cardType: 'Physical' }]],
+  'card.changed': [['PATCH', (card) => `/cards/${card}`, { customerReference: 'trigger' }]],
   'pin.set': [setPin],
   'pin.revealed': [['GET', pinPath]],
   'pin.attempt_failed': [setPin, tryWrongPin],

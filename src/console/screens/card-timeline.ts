@@ -27,6 +27,7 @@ const actNames: Readonly<Record<string, string>> = {
   'card.created': 'Card created',
   'card.status_changed': 'Status changed',
   'card.controls_changed': 'Spending controls changed',
+  'card.changed': 'Card record changed',
   'card.renewal_ordered': 'Renewal ordered',
   'card.renewed': 'Card renewed',
   'card.renewal_cancelled': 'Renewal cancelled',

@@ -63,7 +63,8 @@ function schemaFaults(
     const pointer = typeof name === 'string' ? memberPointer(instancePath, name) : instancePath
     const value = findValue(isBody ? body : query, pointer)
     const detail = describe[keyword]?.(params, formats, value) ?? message
-    errors.set(`${pointer} ${detail}`, isBody ? { pointer, detail } : inQuery({ pointer, detail }))
+    const shown = { pointer: cutPointer(pointer), detail }
+    errors.set(`${shown.pointer} ${detail}`, isBody ? shown : inQuery(shown))
     if (errors.size === faultsMost) break
   }
   return [...errors.values()]
@@ -132,11 +133,20 @@ export const shapeFaults = (request: FastifyRequest): ProblemError[] =>
  * Returns the JSON Pointer of a member. Its name is repeated only if it looks like a name, because
  * callers put PANs and PINs everywhere; otherwise the pointer is that of the object.
  */
-function memberPointer(holder: string, name: string): string {
-  const isNameLike =
-    /^[A-Za-z_][A-Za-z0-9_-]{0,39}$/.test(name) && !/(?:[0-9][^0-9]*){4}/.test(name)
+const memberPointer = (holder: string, name: string): string =>
   // Such a name has no characters that JSON Pointer escapes.
-  return isNameLike ? `${holder}/${name}` : holder
+  isNameLike(name) ? `${holder}/${name}` : holder
+
+const isNameLike = (name: string): boolean =>
+  /^[A-Za-z_][A-Za-z0-9_-]{0,39}$/.test(name) && !/(?:[0-9][^0-9]*){4}/.test(name)
+
+/**
+ * Cuts a JSON Pointer before a name that does not look like one: callers choose the names in a map.
+ */
+function cutPointer(pointer: string): string {
+  const names = pointer.split('/').slice(1)
+  const hidden = names.findIndex((name) => !isNameLike(name) && !/^[0-9]{1,3}$/.test(name))
+  return ['', ...(hidden === -1 ? names : names.slice(0, hidden))].join('/')
 }
 
 type Describe = (params: Record<string, unknown>, formats: FormatDetails, value: unknown) => string
@@ -155,6 +165,7 @@ const describe: Readonly<Record<string, Describe>> = {
   pattern: ({ pattern }) => sentenceByPattern.get(String(pattern)) ?? `must match ${pattern}`,
   format: ({ format }, formats) => formats[String(format)] ?? `must have the form ${format}`,
   minProperties: () => 'must be given',
+  maxProperties: ({ limit }) => `must have ${limit} members or fewer`,
   minItems: ({ limit }) => `must have ${limit} ${limit === 1 ? 'entry' : 'entries'} or more`,
   maxItems: ({ limit }) => `must have ${limit} ${limit === 1 ? 'entry' : 'entries'} or fewer`,
   uniqueItems: () => 'must not have duplicate entries',

@@ -57,6 +57,7 @@ const routes = [
   listProductsRoute,
   cardRoutes.createCardRoute,
   cardRoutes.findCardRoute,
+  cardRoutes.changeCardRoute,
   cardRoutes.listCardsRoute,
   cardRoutes.cardStatusRoutes,
   replaceCardRoute,

@@ -2,14 +2,16 @@ import { setImmediate as letOthersRun } from 'node:timers/promises'
 import { formatDate, toExpiry } from '../../domain/calendar.ts'
 import * as cardStatuses from '../../domain/card-status.ts'
 import type { Requester } from '../../domain/client.ts'
+import type { DeliveryStatus } from '../../domain/delivery.ts'
 import type { ProductId, PublicToken } from '../../domain/identifiers.ts'
 import { Problem } from '../../domain/problem.ts'
-import type { CardType } from '../../domain/product.ts'
+import type { CardType, RenewalType } from '../../domain/product.ts'
 import { type TryStatus, tryStatus } from '../../domain/tries.ts'
 import type { Hsm } from '../../hsm/contract/hsm.ts'
 import * as storedCards from '../../storage/cards/cards.ts'
 import type { CardAndClientLimit, Limit } from '../../storage/cards/limits.ts'
 import { type CardFilter, type CardPosition, listCardRows } from '../../storage/cards/lists.ts'
+import { findRecordParts, type RecordParts } from '../../storage/cards/records.ts'
 import type { Database } from '../../storage/engine/database.ts'
 import type { EventType, NewEvent } from '../../storage/events/events.ts'
 import { revealPersonalData } from './personal-data.ts'
@@ -46,10 +48,26 @@ export interface CreatedCard extends cardStatuses.CardStatus {
   /** `YYYY-MM-DD`, the last day of its month. */
   readonly expiryDate: string
   readonly designId?: string
+  /** The client's own texts by key. */
+  readonly metadata?: Readonly<Record<string, string>>
 }
 
 /** The answer of a read. */
 interface CardRecord extends CreatedCard {
+  /** The card that this card replaces. */
+  readonly replacementFor?: PublicToken
+  /** The newest card that replaces this card. */
+  readonly replacedBy?: PublicToken
+  /** Whether a successor took its place, or it was reported as compromised. */
+  readonly retired: boolean
+  readonly renewalType: RenewalType
+  /** The plastic that is ordered and not current yet. */
+  readonly renewal?: {
+    readonly plasticNumber: number
+    readonly expiryDate: string
+    readonly deliveryStatus?: DeliveryStatus
+  }
+  readonly metadata: Readonly<Record<string, string>>
   readonly pinStatus: TryStatus
   readonly cvvStatus: TryStatus
   /** RFC 3339, UTC. */
@@ -65,9 +83,13 @@ export async function findCard(
   { clientId }: Requester,
   publicToken: PublicToken,
 ): Promise<CardRecord> {
-  const card = await storedCards.findCard(context.database, publicToken, clientId)
+  const { database } = context
+  const [card, parts] = await Promise.all([
+    storedCards.findCard(database, publicToken, clientId),
+    findRecordParts(database, [publicToken]),
+  ])
   if (!card) throw new Problem('card_not_found')
-  return cardRecord(context, card)
+  return cardRecord(context, card, parts.get(publicToken))
 }
 
 /** One page of cards, with the start of the next page if there is one. */
@@ -87,11 +109,16 @@ export async function listCards(
 ): Promise<CardPage> {
   const today = formatDate(context.now())
   const page = await listCardRows(context.database, clientId, { ...filter, today })
+  const parts = await findRecordParts(
+    context.database,
+    page.cards.map(({ publicToken }) => publicToken),
+  )
   const cards: CardRecord[] = []
   for (let from = 0; from < page.cards.length; from += recordsAtOnce) {
     if (from > 0) await letOthersRun()
     const some = page.cards.slice(from, from + recordsAtOnce)
-    cards.push(...(await Promise.all(some.map((row) => cardRecord(context, row)))))
+    const records = some.map((row) => cardRecord(context, row, parts.get(row.publicToken)))
+    cards.push(...(await Promise.all(records)))
   }
   const { statusCode } = filter
   // A card that left the status while its page was read is no card of the list.
@@ -104,6 +131,7 @@ export async function listCards(
 async function cardRecord(
   context: CardContext,
   card: storedCards.CardWithTries,
+  parts: RecordParts | undefined,
 ): Promise<CardRecord> {
   const { personalData, publicToken } = card
   const { embossName } = await revealPersonalData(context.hsm, publicToken, personalData)
@@ -122,6 +150,29 @@ async function cardRecord(
       blockedByClient: card.cvvBlockedByClient,
     }),
     createdAt: card.createdAt.toISOString(),
+    ...describeParts(parts),
+  }
+}
+
+/** Describes the parts of a record. A card always has them. */
+function describeParts(parts: RecordParts | undefined) {
+  if (!parts) throw new Error('A card has no record.')
+  const { metadata, replacedBy, replacementFor } = parts
+  const { waitingDelivery, waitingExpiryDate, waitingNumber } = parts
+  return {
+    ...(replacementFor !== null && { replacementFor }),
+    ...(replacedBy !== null && { replacedBy }),
+    retired: parts.isRetired,
+    renewalType: parts.renewalType,
+    ...(waitingNumber !== null &&
+      waitingExpiryDate !== null && {
+        renewal: {
+          plasticNumber: waitingNumber,
+          expiryDate: waitingExpiryDate,
+          ...(waitingDelivery !== null && { deliveryStatus: waitingDelivery }),
+        },
+      }),
+    metadata: metadata === null ? {} : (JSON.parse(metadata) as Record<string, string>),
   }
 }
 

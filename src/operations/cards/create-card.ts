@@ -25,6 +25,7 @@ interface NewCard {
   readonly customerReference?: string
   readonly expiry?: Expiry
   readonly designId?: string
+  readonly metadata?: Readonly<Record<string, string>>
   readonly activateNow?: boolean
 }
 
@@ -111,8 +112,15 @@ async function createUnderNumber(
     details,
   })
   const claim = await claimFor(result)
-  const made = { card: row, event, panFingerprints, productVersion: product.version, claim }
-  const isDone = await insertCard(database, made)
+  const { metadata } = plan.card
+  const isDone = await insertCard(database, {
+    card: row,
+    metadata: metadata ? JSON.stringify(metadata) : null,
+    event,
+    panFingerprints,
+    productVersion: product.version,
+    claim,
+  })
   return { isDone, result }
 }
 
@@ -129,6 +137,7 @@ function createdCard(plan: NumberedPlan): CreatedCard {
     startDate: plan.startDate,
     expiryDate: plan.expiry.lastDay(),
     ...(card.designId !== undefined && { designId: card.designId }),
+    ...(card.metadata && { metadata: card.metadata }),
     ...describeCardStatus(statusCode),
   }
 }

@@ -24,7 +24,7 @@ export const digestedCardColumns: readonly CardColumns[] = [
   },
   {
     group: 'record',
-    changedBy: ['card.created'],
+    changedBy: ['card.created', 'card.changed'],
   },
   {
     group: 'plastic',

@@ -38,6 +38,7 @@ const shared = loadSharedStatements(import.meta.url)
 
 interface CardCreation extends NewCardRow, EventValues, ClaimValues {
   readonly productVersion: string
+  readonly metadata: string | null
   /**
    * One for each version of their key, in ascending order, separated by commas; and those versions.
    */
@@ -50,6 +51,8 @@ const createCard = shared.declareAct<CardCreation, { isDone: boolean }>('create_
 /** A new card with its number. */
 interface NumberedCard {
   readonly card: NewCardRow
+  /** JSON of an object of texts; null or absent without metadata. */
+  readonly metadata?: string | null
   readonly event: NewEvent
   readonly panFingerprints: readonly PanFingerprintColumns[]
   /** The version of its product when the card was prepared. */
@@ -65,7 +68,7 @@ interface NumberedCard {
  */
 export async function insertCard(
   database: Database,
-  { card, claim, event, panFingerprints, productVersion }: NumberedCard,
+  { card, claim, event, metadata = null, panFingerprints, productVersion }: NumberedCard,
 ): Promise<boolean> {
   const creation: CardCreation = {
     ...card,
@@ -73,6 +76,7 @@ export async function insertCard(
     ...claimParameters(claim),
     ...joinFingerprints(panFingerprints),
     productVersion,
+    metadata,
   }
   try {
     return (await createCard(database, event.publicToken, creation))?.isDone ?? false

@@ -20,6 +20,7 @@ const spread: readonly SpreadTables[] = [
       'card',
       'plastic',
       'card_line',
+      'card_metadata',
       'try_counter',
       'authorization_request',
       'card_mistake',

@@ -15,7 +15,7 @@ export interface NewEvent {
    * The members of the event's `data` except `publicToken` and `sequence`, without secrets and
    * personal data.
    */
-  readonly details: Readonly<Record<string, string | number | boolean>>
+  readonly details: Readonly<Record<string, string | number | boolean | readonly string[]>>
   /** The client's sealed note on the act. Readers of events do not see it. */
   readonly note: Uint8Array | null
 }

@@ -49,6 +49,7 @@ async function act(service: DeliveryService): Promise<void> {
     ['PUT', `/card-cvv/${card.publicToken}/cvv/status`, { status: 'Unblocked' }],
     ['PUT', `/card-cvv/${card.publicToken}/cvv/status`, { status: 'Blocked' }],
     ['PUT', `/cards/${card.publicToken}/controls`, { version: 0, countries: { blocked: ['PRK'] } }],
+    ['PATCH', `/cards/${card.publicToken}`, { metadata: { costCentre: '4711' } }],
     ['PUT', `/cards/${card.publicToken}/status`, { cardStatusCode: '62' }],
   ]
   for (const [method, url, body] of acts) {

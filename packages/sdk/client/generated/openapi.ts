@@ -62,7 +62,11 @@ export interface paths {
         readonly delete?: never;
         readonly options?: never;
         readonly head?: never;
-        readonly patch?: never;
+        /**
+         * Change a card's record
+         * @description Changes the given members, in any status of the card. A new name, design or address is for the next plastic.
+         */
+        readonly patch: operations["changeCard"];
         readonly trace?: never;
     };
     readonly "/thr/processor/cards/{publicToken}/status": {
@@ -1313,6 +1317,14 @@ export interface components {
              */
             readonly expiryDate: string;
             readonly designId?: string;
+            /**
+             * @example {
+             *       "costCentre": "4711"
+             *     }
+             */
+            readonly metadata: {
+                readonly [key: string]: string;
+            };
             /** @enum {string} */
             readonly status: "Lost" | "Stolen" | "Closed" | "Expired" | "Restricted" | "Destroyed" | "Inactive" | "Active";
             /** @enum {string} */
@@ -1323,6 +1335,29 @@ export interface components {
             readonly cvvStatus: components["schemas"]["TryStatus"];
             /** Format: date-time */
             readonly createdAt: string;
+            /** @description The `publicToken` of the card that this card replaces. */
+            readonly replacementFor?: string;
+            /** @description The `publicToken` of the newest card that replaces this card. */
+            readonly replacedBy?: string;
+            /** @description Whether a successor took its place, or it was reported as compromised. */
+            readonly retired: boolean;
+            /**
+             * @description The card's own, or its product's.
+             * @enum {string}
+             */
+            readonly renewalType: "Manual" | "Automatic";
+            /** @description The plastic that is ordered and not current yet. */
+            readonly renewal?: {
+                /** @example 1 */
+                readonly plasticNumber: number;
+                /**
+                 * Format: date
+                 * @example 2030-11-30
+                 */
+                readonly expiryDate: string;
+                /** @enum {string} */
+                readonly deliveryStatus?: "Ordered" | "Produced" | "Shipped" | "Delivered" | "Returned" | "Cancelled";
+            };
         };
         readonly CardChip: {
             readonly chips: readonly {
@@ -1433,6 +1468,33 @@ export interface components {
             readonly cardStatusCode: "00" | "02" | "41" | "43" | "46" | "54" | "62" | "83";
             /** @example Active */
             readonly cardStatusDescription: string;
+        };
+        /** @description The members to change, each whole. */
+        readonly ChangeCard: {
+            /** @description Null removes it. */
+            readonly customerReference?: string | null;
+            /** @description For the next plastic. Null removes it. */
+            readonly designId?: string | null;
+            readonly cardHolder?: components["schemas"]["CardHolder"];
+            /**
+             * @description For the next plastic. Default: the name of a new `cardHolder`.
+             * @example ANA LIM
+             */
+            readonly nameOnCard?: string;
+            readonly address?: components["schemas"]["Address"];
+            /** @description Where the next plastic goes. Null: to `address`. */
+            readonly fulfilment?: components["schemas"]["Address"] | null;
+            /** @description Null: as the product says. */
+            readonly renewalType?: ("Manual" | "Automatic") | null;
+            /**
+             * @description A text sets a key, and null removes it. Other keys stay. Up to 50 keys of 1 to 40 letters, digits, dashes and underscores. Stored in clear: without personal data.
+             * @example {
+             *       "costCentre": "4711"
+             *     }
+             */
+            readonly metadata?: {
+                readonly [key: string]: string | null;
+            };
         };
         readonly ChangeCardStatus: {
             /** @enum {string} */
@@ -1659,6 +1721,15 @@ export interface components {
             readonly expiryDate?: string;
             /** @description Must not contain control characters, unpaired surrogates or a card number. */
             readonly designId?: string;
+            /**
+             * @description Your own texts. Up to 50 keys of 1 to 40 letters, digits, dashes and underscores. Stored in clear: without personal data.
+             * @example {
+             *       "costCentre": "4711"
+             *     }
+             */
+            readonly metadata?: {
+                readonly [key: string]: string;
+            };
             /** @description Default: true for Virtual, false for Physical. */
             readonly activateNow?: boolean;
         };
@@ -1674,7 +1745,7 @@ export interface components {
              *       "pin.blocked"
              *     ]
              */
-            readonly events: readonly ("card.created" | "card.status_changed" | "card.controls_changed" | "card.renewal_ordered" | "card.renewed" | "card.renewal_cancelled" | "card.converted" | "card.replaced" | "card.activated" | "card.retired" | "card.renewal_due" | "card.delivery_changed" | "card_data.revealed" | "pin.set" | "pin.revealed" | "pin.attempt_failed" | "pin.blocked" | "pin.unblocked" | "cvv.attempt_failed" | "cvv.blocked" | "cvv.unblocked" | "authorization.approved" | "authorization.declined" | "decision.late" | "decision_endpoint.degraded" | "decision_endpoint.recovered" | "payment.changed" | "payment.forced" | "payment.expired" | "chip.command_queued" | "chip.command_sent" | "chip.command_done" | "chip.command_failed")[] | readonly "*"[];
+            readonly events: readonly ("card.created" | "card.status_changed" | "card.controls_changed" | "card.changed" | "card.renewal_ordered" | "card.renewed" | "card.renewal_cancelled" | "card.converted" | "card.replaced" | "card.activated" | "card.retired" | "card.renewal_due" | "card.delivery_changed" | "card_data.revealed" | "pin.set" | "pin.revealed" | "pin.attempt_failed" | "pin.blocked" | "pin.unblocked" | "cvv.attempt_failed" | "cvv.blocked" | "cvv.unblocked" | "authorization.approved" | "authorization.declined" | "decision.late" | "decision_endpoint.degraded" | "decision_endpoint.recovered" | "payment.changed" | "payment.forced" | "payment.expired" | "chip.command_queued" | "chip.command_sent" | "chip.command_done" | "chip.command_failed")[] | readonly "*"[];
             /** @description Must not contain control characters, unpaired surrogates or a card number. */
             readonly description?: string;
         };
@@ -1702,6 +1773,14 @@ export interface components {
              */
             readonly expiryDate: string;
             readonly designId?: string;
+            /**
+             * @example {
+             *       "costCentre": "4711"
+             *     }
+             */
+            readonly metadata?: {
+                readonly [key: string]: string;
+            };
             /** @enum {string} */
             readonly status: "Lost" | "Stolen" | "Closed" | "Expired" | "Restricted" | "Destroyed" | "Inactive" | "Active";
             /** @enum {string} */
@@ -1713,7 +1792,7 @@ export interface components {
             /** @example 5f0c1d52-8f0e-4d5a-9a53-0c6a1a3b7c11 */
             readonly webhookId: string;
             readonly url: string;
-            readonly events: readonly ("card.created" | "card.status_changed" | "card.controls_changed" | "card.renewal_ordered" | "card.renewed" | "card.renewal_cancelled" | "card.converted" | "card.replaced" | "card.activated" | "card.retired" | "card.renewal_due" | "card.delivery_changed" | "card_data.revealed" | "pin.set" | "pin.revealed" | "pin.attempt_failed" | "pin.blocked" | "pin.unblocked" | "cvv.attempt_failed" | "cvv.blocked" | "cvv.unblocked" | "authorization.approved" | "authorization.declined" | "decision.late" | "decision_endpoint.degraded" | "decision_endpoint.recovered" | "payment.changed" | "payment.forced" | "payment.expired" | "chip.command_queued" | "chip.command_sent" | "chip.command_done" | "chip.command_failed" | "*")[];
+            readonly events: readonly ("card.created" | "card.status_changed" | "card.controls_changed" | "card.changed" | "card.renewal_ordered" | "card.renewed" | "card.renewal_cancelled" | "card.converted" | "card.replaced" | "card.activated" | "card.retired" | "card.renewal_due" | "card.delivery_changed" | "card_data.revealed" | "pin.set" | "pin.revealed" | "pin.attempt_failed" | "pin.blocked" | "pin.unblocked" | "cvv.attempt_failed" | "cvv.blocked" | "cvv.unblocked" | "authorization.approved" | "authorization.declined" | "decision.late" | "decision_endpoint.degraded" | "decision_endpoint.recovered" | "payment.changed" | "payment.forced" | "payment.expired" | "chip.command_queued" | "chip.command_sent" | "chip.command_done" | "chip.command_failed" | "*")[];
             readonly description?: string;
             /**
              * @description `Disabled` webhooks get no messages.
@@ -2005,7 +2084,7 @@ export interface components {
             /** @description The `webhook-id` of the message. */
             readonly eventId: string;
             /** @enum {string} */
-            readonly type: "card.created" | "card.status_changed" | "card.controls_changed" | "card.renewal_ordered" | "card.renewed" | "card.renewal_cancelled" | "card.converted" | "card.replaced" | "card.activated" | "card.retired" | "card.renewal_due" | "card.delivery_changed" | "card_data.revealed" | "pin.set" | "pin.revealed" | "pin.attempt_failed" | "pin.blocked" | "pin.unblocked" | "cvv.attempt_failed" | "cvv.blocked" | "cvv.unblocked" | "authorization.approved" | "authorization.declined" | "decision.late" | "decision_endpoint.degraded" | "decision_endpoint.recovered" | "payment.changed" | "payment.forced" | "payment.expired" | "chip.command_queued" | "chip.command_sent" | "chip.command_done" | "chip.command_failed" | "webhook.ping";
+            readonly type: "card.created" | "card.status_changed" | "card.controls_changed" | "card.changed" | "card.renewal_ordered" | "card.renewed" | "card.renewal_cancelled" | "card.converted" | "card.replaced" | "card.activated" | "card.retired" | "card.renewal_due" | "card.delivery_changed" | "card_data.revealed" | "pin.set" | "pin.revealed" | "pin.attempt_failed" | "pin.blocked" | "pin.unblocked" | "cvv.attempt_failed" | "cvv.blocked" | "cvv.unblocked" | "authorization.approved" | "authorization.declined" | "decision.late" | "decision_endpoint.degraded" | "decision_endpoint.recovered" | "payment.changed" | "payment.forced" | "payment.expired" | "chip.command_queued" | "chip.command_sent" | "chip.command_done" | "chip.command_failed" | "webhook.ping";
             /** @enum {string} */
             readonly status: "Pending" | "Delivered" | "Failed";
             /** Format: date-time */
@@ -2107,7 +2186,7 @@ export interface components {
              */
             readonly id: string;
             /** @enum {string} */
-            readonly type: "card.created" | "card.status_changed" | "card.controls_changed" | "card.renewal_ordered" | "card.renewed" | "card.renewal_cancelled" | "card.converted" | "card.replaced" | "card.activated" | "card.retired" | "card.renewal_due" | "card.delivery_changed" | "card_data.revealed" | "pin.set" | "pin.revealed" | "pin.attempt_failed" | "pin.blocked" | "pin.unblocked" | "cvv.attempt_failed" | "cvv.blocked" | "cvv.unblocked" | "authorization.approved" | "authorization.declined" | "decision.late" | "decision_endpoint.degraded" | "decision_endpoint.recovered" | "payment.changed" | "payment.forced" | "payment.expired" | "chip.command_queued" | "chip.command_sent" | "chip.command_done" | "chip.command_failed";
+            readonly type: "card.created" | "card.status_changed" | "card.controls_changed" | "card.changed" | "card.renewal_ordered" | "card.renewed" | "card.renewal_cancelled" | "card.converted" | "card.replaced" | "card.activated" | "card.retired" | "card.renewal_due" | "card.delivery_changed" | "card_data.revealed" | "pin.set" | "pin.revealed" | "pin.attempt_failed" | "pin.blocked" | "pin.unblocked" | "cvv.attempt_failed" | "cvv.blocked" | "cvv.unblocked" | "authorization.approved" | "authorization.declined" | "decision.late" | "decision_endpoint.degraded" | "decision_endpoint.recovered" | "payment.changed" | "payment.forced" | "payment.expired" | "chip.command_queued" | "chip.command_sent" | "chip.command_done" | "chip.command_failed";
             /**
              * Format: date-time
              * @description The time of the act.
@@ -3455,6 +3534,14 @@ export interface components {
              */
             readonly expiryDate: string;
             readonly designId?: string;
+            /**
+             * @example {
+             *       "costCentre": "4711"
+             *     }
+             */
+            readonly metadata?: {
+                readonly [key: string]: string;
+            };
             /** @enum {string} */
             readonly status: "Lost" | "Stolen" | "Closed" | "Expired" | "Restricted" | "Destroyed" | "Inactive" | "Active";
             /** @enum {string} */
@@ -3507,7 +3594,7 @@ export interface components {
              *       "pin.blocked"
              *     ]
              */
-            readonly events: readonly ("card.created" | "card.status_changed" | "card.controls_changed" | "card.renewal_ordered" | "card.renewed" | "card.renewal_cancelled" | "card.converted" | "card.replaced" | "card.activated" | "card.retired" | "card.renewal_due" | "card.delivery_changed" | "card_data.revealed" | "pin.set" | "pin.revealed" | "pin.attempt_failed" | "pin.blocked" | "pin.unblocked" | "cvv.attempt_failed" | "cvv.blocked" | "cvv.unblocked" | "authorization.approved" | "authorization.declined" | "decision.late" | "decision_endpoint.degraded" | "decision_endpoint.recovered" | "payment.changed" | "payment.forced" | "payment.expired" | "chip.command_queued" | "chip.command_sent" | "chip.command_done" | "chip.command_failed")[] | readonly "*"[];
+            readonly events: readonly ("card.created" | "card.status_changed" | "card.controls_changed" | "card.changed" | "card.renewal_ordered" | "card.renewed" | "card.renewal_cancelled" | "card.converted" | "card.replaced" | "card.activated" | "card.retired" | "card.renewal_due" | "card.delivery_changed" | "card_data.revealed" | "pin.set" | "pin.revealed" | "pin.attempt_failed" | "pin.blocked" | "pin.unblocked" | "cvv.attempt_failed" | "cvv.blocked" | "cvv.unblocked" | "authorization.approved" | "authorization.declined" | "decision.late" | "decision_endpoint.degraded" | "decision_endpoint.recovered" | "payment.changed" | "payment.forced" | "payment.expired" | "chip.command_queued" | "chip.command_sent" | "chip.command_done" | "chip.command_failed")[] | readonly "*"[];
             /** @description Must not contain control characters, unpaired surrogates or a card number. */
             readonly description?: string;
             /**
@@ -3520,7 +3607,7 @@ export interface components {
             /** @example 5f0c1d52-8f0e-4d5a-9a53-0c6a1a3b7c11 */
             readonly webhookId: string;
             readonly url: string;
-            readonly events: readonly ("card.created" | "card.status_changed" | "card.controls_changed" | "card.renewal_ordered" | "card.renewed" | "card.renewal_cancelled" | "card.converted" | "card.replaced" | "card.activated" | "card.retired" | "card.renewal_due" | "card.delivery_changed" | "card_data.revealed" | "pin.set" | "pin.revealed" | "pin.attempt_failed" | "pin.blocked" | "pin.unblocked" | "cvv.attempt_failed" | "cvv.blocked" | "cvv.unblocked" | "authorization.approved" | "authorization.declined" | "decision.late" | "decision_endpoint.degraded" | "decision_endpoint.recovered" | "payment.changed" | "payment.forced" | "payment.expired" | "chip.command_queued" | "chip.command_sent" | "chip.command_done" | "chip.command_failed" | "*")[];
+            readonly events: readonly ("card.created" | "card.status_changed" | "card.controls_changed" | "card.changed" | "card.renewal_ordered" | "card.renewed" | "card.renewal_cancelled" | "card.converted" | "card.replaced" | "card.activated" | "card.retired" | "card.renewal_due" | "card.delivery_changed" | "card_data.revealed" | "pin.set" | "pin.revealed" | "pin.attempt_failed" | "pin.blocked" | "pin.unblocked" | "cvv.attempt_failed" | "cvv.blocked" | "cvv.unblocked" | "authorization.approved" | "authorization.declined" | "decision.late" | "decision_endpoint.degraded" | "decision_endpoint.recovered" | "payment.changed" | "payment.forced" | "payment.expired" | "chip.command_queued" | "chip.command_sent" | "chip.command_done" | "chip.command_failed" | "*")[];
             readonly description?: string;
             /**
              * @description `Disabled` webhooks get no messages.
@@ -3882,7 +3969,12 @@ export interface operations {
                      *           "description": "The CVV can be used.",
                      *           "remainingTries": 3
                      *         },
-                     *         "createdAt": "2026-11-20T08:00:00.000Z"
+                     *         "createdAt": "2026-11-20T08:00:00.000Z",
+                     *         "retired": false,
+                     *         "renewalType": "Manual",
+                     *         "metadata": {
+                     *           "costCentre": "4711"
+                     *         }
                      *       }
                      *     ]
                      */
@@ -4037,7 +4129,12 @@ export interface operations {
                      *         "description": "The CVV can be used.",
                      *         "remainingTries": 3
                      *       },
-                     *       "createdAt": "2026-11-20T08:00:00.000Z"
+                     *       "createdAt": "2026-11-20T08:00:00.000Z",
+                     *       "retired": false,
+                     *       "renewalType": "Manual",
+                     *       "metadata": {
+                     *         "costCentre": "4711"
+                     *       }
                      *     }
                      */
                     readonly "application/json": components["schemas"]["Card"];
@@ -4049,6 +4146,74 @@ export interface operations {
             readonly 404: components["responses"]["CardNotFound"];
             readonly 421: components["responses"]["MisdirectedRequest"];
             readonly 422: components["responses"]["ValidationFailed"];
+            readonly 429: components["responses"]["RateLimited"];
+            readonly 500: components["responses"]["InternalError"];
+            readonly 503: components["responses"]["Unavailable"];
+        };
+    };
+    readonly changeCard: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: {
+                /** @description Any 1 to 255 visible ASCII characters, new for each new request. A repeat with the same key returns the first 2xx answer for 24 hours, and has no second effect. */
+                readonly "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
+            readonly path: {
+                /** @description From the answer of Create Card. */
+                readonly publicToken: string;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody: {
+            readonly content: {
+                /**
+                 * @example {
+                 *       "customerReference": "C-2",
+                 *       "metadata": {
+                 *         "costCentre": "4711",
+                 *         "project": null
+                 *       }
+                 *     }
+                 */
+                readonly "application/json": components["schemas"]["ChangeCard"];
+            };
+        };
+        readonly responses: {
+            /** @description No content. */
+            readonly 204: {
+                headers: {
+                    readonly "X-Request-Id": components["headers"]["X-Request-Id"];
+                    readonly "Api-Version": components["headers"]["Api-Version"];
+                    readonly "Idempotency-Replayed": components["headers"]["Idempotency-Replayed"];
+                    readonly RateLimit: components["headers"]["RateLimit"];
+                    readonly "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    readonly [name: string]: unknown;
+                };
+                content?: never;
+            };
+            readonly 400: components["responses"]["MalformedRequest"];
+            readonly 401: components["responses"]["Unauthenticated"];
+            readonly 403: components["responses"]["InsufficientScope"];
+            readonly 404: components["responses"]["CardNotFound"];
+            readonly 409: components["responses"]["IdempotencyKeyInUse"];
+            readonly 413: components["responses"]["BodyTooLarge"];
+            readonly 415: components["responses"]["UnsupportedMediaType"];
+            readonly 421: components["responses"]["MisdirectedRequest"];
+            /**
+             * @description `validation_failed`: The request has members that are not valid.
+             *
+             *     `idempotency_key_reused`: This Idempotency-Key belongs to another request.
+             */
+            readonly 422: {
+                headers: {
+                    readonly "X-Request-Id": components["headers"]["X-Request-Id"];
+                    readonly "Api-Version": components["headers"]["Api-Version"];
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
             readonly 429: components["responses"]["RateLimited"];
             readonly 500: components["responses"]["InternalError"];
             readonly 503: components["responses"]["Unavailable"];

@@ -3,6 +3,7 @@ import type {
   Card,
   CardStatus,
   CardType,
+  ChangeCard,
   ChangeCardStatus,
   ConvertCard,
   CreateCard,
@@ -29,6 +30,11 @@ export interface Cards {
   create(card: CreateCard, options?: ChangeOptions): Promise<CreatedCard>
   /** Scope `cards.read`. */
   retrieve(publicToken: string, options?: CallOptions): Promise<Card>
+  /**
+   * Changes members of the card's record and returns the card read afterwards. Scopes
+   * `cards.write`, `cards.read`.
+   */
+  change(publicToken: string, change: ChangeCard, options?: ChangeOptions): Promise<Card>
   /** The client's cards, newest first. Scope `cards.read`. */
   list(query?: Query<'listCards'>, options?: CallOptions): Listing<Card>
   /** Scope `cards.read`. */
@@ -75,13 +81,19 @@ export interface Cards {
   ): Listing<Attempt>
 }
 
-export function cards({ cancel, get, page, post, put }: Calls): Cards {
+export function cards({ cancel, get, page, patch, post, put }: Calls): Cards {
   const retrieveStatus: Cards['retrieveStatus'] = (publicToken, options) =>
     get<'getCardStatus'>(path`/cards/${publicToken}/status`, options)
+  const retrieve: Cards['retrieve'] = (publicToken, options) =>
+    get<'findCard'>(path`/cards/${publicToken}`, options)
   return {
+    retrieve,
     retrieveStatus,
     create: (card, options) => post<'createCard'>(path`/cards`, card, options),
-    retrieve: (publicToken, options) => get<'findCard'>(path`/cards/${publicToken}`, options),
+    change: (publicToken, change, options) =>
+      readAfter(patch<'changeCard'>(path`/cards/${publicToken}`, change, options), () =>
+        retrieve(publicToken, options),
+      ),
     list: (query = {}, options) =>
       listing((rest) => page<'listCards'>(path`/cards`, rest, options), query),
     changeStatus: (publicToken, change, options) =>

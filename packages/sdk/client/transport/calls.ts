@@ -29,6 +29,11 @@ export interface Calls {
     body: Body<Id>,
     options?: Queried<ChangeOptions>,
   ): Promise<Result<Id>>
+  patch<Id extends OperationId>(
+    path: Path,
+    body: Body<Id>,
+    options?: Queried<ChangeOptions>,
+  ): Promise<Result<Id>>
   /** Not repeated: a repeat could not be distinguished from a deletion of something unknown. */
   delete(path: Path, options?: Queried<CallOptions>): Promise<void>
   /** Cancels something once, under a key. */
@@ -55,6 +60,8 @@ export function createCalls({ send }: Transport): Calls {
       parseResult(await send({ ...keyed(options), method: 'POST', path, body })),
     put: async (path, body, options) =>
       parseResult(await send({ ...keyed(options), method: 'PUT', path, body })),
+    patch: async (path, body, options) =>
+      parseResult(await send({ ...keyed(options), method: 'PATCH', path, body })),
     async delete(path, options) {
       await send({ ...options, method: 'DELETE', path, isRepeatable: false, retries: 0 })
     },

@@ -15,7 +15,15 @@ const createdCard = {
   expiryDate: '2030-11-30',
   ...cardStatus,
 }
-const card = { ...createdCard, pinStatus, cvvStatus, createdAt }
+const card = {
+  ...createdCard,
+  pinStatus,
+  cvvStatus,
+  createdAt,
+  retired: false,
+  renewalType: 'Manual',
+  metadata: { costCentre: '4711' },
+}
 
 const webhookId = '5f0c1d52-8f0e-4d5a-9a53-0c6a1a3b7c11'
 const eventId = '0b6f1f5e-3c0e-4a55-9d36-2f5f0a9c7d11'

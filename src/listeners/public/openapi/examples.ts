@@ -20,6 +20,10 @@ const createCard: cardSchemas.CreateCardBody = {
   },
   customerReference: 'C-1',
 }
+const changeCard: Static<typeof cardSchemas.ChangeCardSchema> = {
+  customerReference: 'C-2',
+  metadata: { costCentre: '4711', project: null },
+}
 const setPin: cardSchemas.SetPinBody = { pin: '4821' }
 const updateCvvStatus: Static<typeof cardSchemas.UpdateCvvStatusSchema> = { status: 'Unblocked' }
 const unblockPin: Static<typeof cardSchemas.UnblockPinSchema> = {}
@@ -74,6 +78,7 @@ const named = { publicToken: '4820117360', networkTransactionId: '12345678901234
 /** A working example for each operation with a body, by `operationId`. */
 export const bodyExamples: Readonly<Record<string, object>> = {
   createCard,
+  changeCard,
   setPin,
   updateCvvStatus,
   unblockPin,

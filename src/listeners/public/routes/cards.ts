@@ -5,6 +5,7 @@ import { mayLackPostalCode } from '../../../domain/postal-codes.ts'
 import { parseCardType } from '../../../domain/product.ts'
 import { findCard, listCards } from '../../../operations/cards/cards.ts'
 import { createCard } from '../../../operations/cards/create-card.ts'
+import { changeCardRecord } from '../../../operations/cards/record-changes.ts'
 import { changeCardStatus, findCardStatus } from '../../../operations/cards/status.ts'
 import { type AttemptPosition, listAttempts } from '../../../operations/cards/tries.ts'
 import * as pages from '../../http/pages.ts'
@@ -68,6 +69,37 @@ export function findCardRoute({ app, base, issuing }: PublicApi): void {
       },
     },
     async (request) => findCard(issuing, createRequester(request), parsePublicToken(request)),
+  )
+}
+
+export function changeCardRoute({ app, base, issuing }: PublicApi): void {
+  app.patch(
+    `${base}/cards/:publicToken`,
+    {
+      config: {
+        access: 'cards.write',
+        repeatable: true,
+        bodyRequired: true,
+        bodyRules: [requirePostalCode('address'), requirePostalCode('fulfilment')],
+      },
+      schema: {
+        operationId: 'changeCard',
+        summary: "Change a card's record",
+        description:
+          'Changes the given members, in any status of the card. A new name, design or address ' +
+          'is for the next plastic.',
+        tags: ['Cards'],
+        params: cardSchemas.CardParamsSchema,
+        body: cardSchemas.ChangeCardSchema,
+        response: { 204: cardSchemas.NoContentSchema },
+      },
+    },
+    async (request, reply) => {
+      const change = { publicToken: parsePublicToken(request), members: request.body }
+      const requester = createRequester(request)
+      const answer = await changeCardRecord(issuing, requester, change, repeatable(request))
+      return noContent(reply, answer)
+    },
   )
 }
 

@@ -1,12 +1,13 @@
 import Type, { type Static } from 'typebox'
 import { cardStatusCodes, cardStatuses } from '../../../domain/card-status.ts'
-import { cardTypes } from '../../../domain/product.ts'
+import { cardTypes, renewalTypes } from '../../../domain/product.ts'
 import { replacementReasons } from '../../../domain/replacement.ts'
 import { entryModes } from '../../../operations/authorizations/authorization.ts'
 import { renewSteps } from '../../../operations/cards/renewals.ts'
 import { pageMembers } from '../../http/pages.ts'
 import { bodyLimit } from '../../http/problems.ts'
 import { closed, optional, productId, stringPatterns } from '../../http/validation.ts'
+import { MetadataSchema, metadataOf, orNull, recordMembers } from './card-records.ts'
 
 const freeText = (maxLength: number) =>
   Type.String({ minLength: 1, maxLength, format: 'free-text' })
@@ -89,6 +90,7 @@ export const CreateCardSchema = Type.Object(
     customerReference: Type.Optional(freeText(25)),
     expiryDate: Type.Optional(Type.String({ format: 'year-month', examples: ['2029-06'] })),
     designId: Type.Optional(freeText(50)),
+    metadata: Type.Optional(metadataOf(freeText(500), 'Your own texts.')),
     activateNow: Type.Optional(
       Type.Boolean({ description: 'Default: true for Virtual, false for Physical.' }),
     ),
@@ -229,6 +231,33 @@ export const ConvertCardSchema = Type.Object(
   closed,
 )
 
+export const ChangeCardSchema = Type.Object(
+  {
+    customerReference: Type.Optional(orNull(freeText(25), 'Null removes it.')),
+    designId: Type.Optional(orNull(freeText(50), 'For the next plastic. Null removes it.')),
+    cardHolder: Type.Optional(CardHolderSchema),
+    nameOnCard: Type.Optional(
+      Type.String({
+        format: 'name-on-card',
+        description: 'For the next plastic. Default: the name of a new `cardHolder`.',
+        examples: ['ANA LIM'],
+      }),
+    ),
+    address: Type.Optional(AddressSchema),
+    fulfilment: Type.Optional(
+      orNull(AddressSchema, 'Where the next plastic goes. Null: to `address`.'),
+    ),
+    renewalType: Type.Optional(orNull(Type.Enum([...renewalTypes]), 'Null: as the product says.')),
+    metadata: Type.Optional(
+      metadataOf(
+        Type.Union([freeText(500), Type.Null()]),
+        'A text sets a key, and null removes it. Other keys stay.',
+      ),
+    ),
+  },
+  { ...closed, minProperties: 1, description: 'The members to change, each whole.' },
+)
+
 export const ListProductsQuerySchema = Type.Object(
   {
     cardType: Type.Optional(Type.String({ format: 'card-type' })),
@@ -311,6 +340,7 @@ const createdCardMembers = {
   startDate: date,
   expiryDate: date,
   designId: Type.Optional(Type.String()),
+  metadata: Type.Optional(MetadataSchema),
   ...cardStatusMembers,
 }
 
@@ -331,6 +361,7 @@ export const CardSchema = Type.Object({
   pinStatus: TryStatusSchema,
   cvvStatus: TryStatusSchema,
   createdAt: Type.String({ format: 'date-time' }),
+  ...recordMembers,
 })
 
 export const PinSchema = Type.Object({

@@ -173,6 +173,11 @@ export const messageSchemas = {
   'card.controls_changed': messageSchema('card.controls_changed', {
     version: Type.Integer({ description: 'Of the new controls.', minimum: 1, examples: [3] }),
   }),
+  'card.changed': messageSchema('card.changed', {
+    members: Type.Array(Type.String({ examples: ['address'] }), {
+      description: 'The names of the changed members, without their values.',
+    }),
+  }),
   'card.renewal_ordered': messageSchema('card.renewal_ordered', plastic),
   'card.renewed': messageSchema('card.renewed', {
     ...plastic,

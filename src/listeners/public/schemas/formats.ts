@@ -77,6 +77,10 @@ export const stringFormats = (today: () => string): Readonly<Record<string, Stri
     // accepted.
     validate: (text) => !isPan(text) || findBinRange(text) === null,
   },
+  'metadata-key': {
+    detail: 'must have keys of letters, digits, dashes and underscores, without a card number',
+    validate: freeText.isMetadataKey,
+  },
   'free-text': {
     detail: 'must not contain control characters, unpaired surrogates or a card number',
     validate: (text) => freeText.freeTextFault(text) === null,
@@ -90,6 +94,7 @@ interface SchemaNode {
 
 const schemas: readonly SchemaNode[] = [
   cardSchemas.CreateCardSchema,
+  cardSchemas.ChangeCardSchema,
   cardSchemas.SetPinSchema,
   cardSchemas.UpdateCvvStatusSchema,
   cardSchemas.UnblockPinSchema,

@@ -129,6 +129,8 @@ test('every operation of the document has its method, which the service understa
   const period = { from: '2026-01-01T00:00:00Z', to: new Date().toISOString() }
   const tested = await pinfold.controls.backTest(publicToken, { ...period, singleUse: true })
   assert.equal(tested.currency, 'EUR')
+  const noted = await pinfold.cards.change(publicToken, { metadata: { costCentre: '4711' } })
+  assert.deepEqual(noted.metadata, { costCentre: '4711' })
   const moved = await pinfold.cards.changeStatus(publicToken, { cardStatusCode: '62' })
   assert.deepEqual(moved, await pinfold.cards.retrieveStatus(publicToken))
   assert.equal(moved.status, 'Restricted')

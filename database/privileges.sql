@@ -92,6 +92,8 @@ declare
     'expire_card',
     'find_partial_approval',
     'find_payment_to_change',
+    'find_card_of_payment',
+    'find_current_card',
     'find_objecting_control',
     'finish_activation',
     'has_card_use',

@@ -12,6 +12,8 @@ const contract = {
   405: ['method_not_allowed'],
   409: [
     'card_closed',
+    'card_already_replaced',
+    'not_replaced',
     'card_without_chip',
     'delivery_conflict',
     'too_many_chip_commands',
@@ -38,6 +40,7 @@ const contract = {
     'product_not_available',
     'decision_ping_failed',
     'weak_pin',
+    'pin_not_transferable',
     'invalid_session_key',
     'invalid_encrypted_pin',
     'idempotency_key_reused',

@@ -106,10 +106,11 @@ begin
           locked.request_fingerprint, locked.claim_id, locked.answer
         ) as is_claimed
       from (
-        select asked.*
+        select asked.*, card.line_token,
+          row_number() over (partition by card.line_token order by asked.ordinal) as place_in_line
         from asked
         cross join lateral (
-          select
+          select card.line_token
           from card
           where card.public_token = asked.public_token
           for no key update skip locked
@@ -117,7 +118,7 @@ begin
         left join lateral (
           select true as is_foreseen
           from card_spending as spent
-          where asked.spending ? 'foreseen' and spent.public_token = asked.public_token
+          where asked.spending ? 'foreseen' and spent.public_token = card.line_token
             and spent.windows = asked.spending #> '{foreseen,before}'
           for no key update skip locked
         ) as spent on true
@@ -139,9 +140,14 @@ begin
         order by asked.public_token
       ) as locked
       -- After the card is locked.
-      where locked.held_amount is null or locked.network_transaction_id is null
-        or not has_early_reversal(
-          locked.public_token, locked.network_id, locked.network_transaction_id, locked.now
+      where (
+          locked.held_amount is null or locked.network_transaction_id is null
+          or not has_early_reversal(
+            locked.public_token, locked.network_id, locked.network_transaction_id, locked.now
+          )
+        )
+        and (
+          locked.spending is null or not locked.spending ? 'limits' or locked.place_in_line = 1
         )
     ),
     numbered as (
@@ -163,7 +169,7 @@ begin
       set windows = claimed.spending #> '{foreseen,after}'
       from claimed
       where claimed.is_claimed and claimed.spending ? 'foreseen'
-        and spent.public_token = any (array[claimed.public_token])
+        and spent.public_token = any (array[claimed.line_token])
     ),
     used as (
       update chip

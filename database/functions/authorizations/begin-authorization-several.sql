@@ -137,9 +137,9 @@ begin
           cvv.try_limit - (cvv.spent - cvv.restored) as cvv_remaining,
           case
             when card.controls_version > 0 or product.controls is not null then apply_controls(
-              card.public_token, product.controls, product.controls_version,
-              product.currency_code, card.controls_version, asked.entry_mode,
-              asked.transaction_type, asked.merchant::jsonb
+              card.public_token, card.line_token, product.controls,
+              product.controls_version, product.currency_code, card.controls_version,
+              asked.entry_mode, asked.transaction_type, asked.merchant::jsonb
             )
           end as controls,
           card.product_id, right(card.masked_pan, 4) as last_four, card.customer_reference,

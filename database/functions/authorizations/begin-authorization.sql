@@ -95,6 +95,7 @@ as $function$
 #variable_conflict use_column
 declare
   v_public_token text := p_public_token;
+  v_line_token text;
   v_expiry_month text;
   v_is_zone_key boolean;
   v_product_controls jsonb;
@@ -126,11 +127,11 @@ begin
       from decision_endpoint_state as state
       where state.client_id = any (array[card.client_id])
     ),
-    case when card.card_type = 'Physical' then product.chip end
+    case when card.card_type = 'Physical' then product.chip end, card.line_token
   into public_token, client_id, encrypted_pan, status_code, expiry_date, pin_block, pvv, pin_key,
     cvk, pin_length, card_currency_code, pin_limit, pin_remaining, cvv_limit, cvv_remaining,
     v_is_zone_key, v_product_controls, v_product_version, v_card_version, product_id, last_four,
-    customer_reference, has_decision_endpoint, product_chip
+    customer_reference, has_decision_endpoint, product_chip, v_line_token
   from card
   -- The limit keeps the planner from beginning with the cards of the product.
   cross join lateral (
@@ -146,8 +147,8 @@ begin
   -- In a statement of its own: a cluster refuses reads of a function that is called for a row.
   if v_card_version > 0 or v_product_controls is not null then
     controls := apply_controls(
-      public_token, v_product_controls, v_product_version, card_currency_code, v_card_version,
-      p_entry_mode, p_transaction_type, p_merchant
+      public_token, v_line_token, v_product_controls, v_product_version, card_currency_code,
+      v_card_version, p_entry_mode, p_transaction_type, p_merchant
     );
   end if;
   v_expiry_month := to_char(expiry_date, 'YYYY-MM');

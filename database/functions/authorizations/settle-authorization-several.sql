@@ -74,10 +74,11 @@ begin
       order by public_token
     ),
     matched as materialized (
-      select asked.*, counter.remaining
+      select asked.*, card.line_token, counter.remaining,
+        row_number() over (partition by card.line_token order by asked.ordinal) as place_in_line
       from asked
       cross join lateral (
-        select card.public_token
+        select card.public_token, card.line_token
         from card
         where card.public_token = asked.public_token
         for no key update skip locked
@@ -109,12 +110,15 @@ begin
       left join lateral (
         select true as is_foreseen
         from card_spending as spent
-        where matched.spending ? 'foreseen' and spent.public_token = matched.public_token
+        where matched.spending ? 'foreseen' and spent.public_token = matched.line_token
           and spent.windows = matched.spending #> '{foreseen,before}'
         for no key update skip locked
       ) as spent on true
       where (matched.key_hash is null or key.is_free)
-        and (matched.spending is null or not matched.spending ? 'limits' or spent.is_foreseen)
+        and (
+          matched.spending is null or not matched.spending ? 'limits'
+          or spent.is_foreseen and matched.place_in_line = 1
+        )
         and (
           matched.held_amount is null or matched.network_transaction_id is null
           or not has_early_reversal(
@@ -150,7 +154,7 @@ begin
       set windows = settled.spending #> '{foreseen,after}'
       from settled
       where settled.spending ? 'foreseen'
-        and spent.public_token = any (array[settled.public_token])
+        and spent.public_token = any (array[settled.line_token])
     ),
     stored as (
       update idempotency_record as record

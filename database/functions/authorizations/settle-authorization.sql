@@ -167,7 +167,7 @@ begin
     v_spending := v_increment.spending;
   end if;
   if p_spending is not null and v_response_code in ('00', '10') then
-    v_reserved := reserve_spending(p_public_token, v_spending, p_checks, p_details);
+    v_reserved := reserve_spending(v_card.line_token, v_spending, p_checks, p_details);
     v_checks := v_reserved.checks;
     v_details := v_reserved.details;
     v_taken := v_reserved.taken;
@@ -241,7 +241,7 @@ begin
     perform record_event(
       p_public_token, v_sequence, v_card.client_id, 'payment.changed', p_request_id,
       describe_payment_change(
-        v_raised.raised, p_authorization_id, 'increment', v_raised.effect, v_held_amount
+        v_raised.raised, p_authorization_id, 'increment', v_raised.effect, v_held_amount, null
       ),
       null, null
     );

@@ -1,11 +1,15 @@
 -- Applies the controls of a card and of its product to a transaction, before a try is spent: first
 -- those of the product. Money that the card receives is not controlled.
 --
+-- p_line_token is the first card of the line of cards that replaced each other, which share what they
+-- have spent.
+--
 -- Returns the versions, the currency, time zone and basis of the limits, the days of holds, the
 -- limits of both, what the card has spent under them, and two objections: of the controls without
 -- money, and of the shadow controls, which decide nothing. Members without a value are absent.
 create or replace function apply_controls(
   p_public_token text,
+  p_line_token text,
   p_product_controls jsonb,
   p_product_version integer,
   p_currency_code text,
@@ -42,7 +46,7 @@ begin
   select jsonb_build_object('windows', windows, 'lockedMerchant', locked_merchant)
   into v_spending
   from card_spending
-  where public_token = p_public_token;
+  where public_token = p_line_token;
   if found then
     v_applied := v_applied || jsonb_build_object('spending', v_spending);
   end if;

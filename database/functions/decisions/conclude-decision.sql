@@ -178,7 +178,8 @@ begin
     perform record_event(
       p_public_token, v_sequence, v_decision.client_id, 'payment.changed', v_request.request_id,
       describe_payment_change(
-        v_raised.raised, v_decision.authorization_id, 'increment', v_raised.effect, v_held_amount
+        v_raised.raised, v_decision.authorization_id, 'increment', v_raised.effect, v_held_amount,
+        null
       ),
       null, null
     );

@@ -12,6 +12,7 @@ create or replace function release_merchant_lock(
 language plpgsql
 as $function$
 declare
+  v_line_token text;
   v_authorization_id uuid;
   v_is_approved boolean;
 begin
@@ -35,9 +36,12 @@ begin
   order by request.response_code is null
   limit 1;
   if v_authorization_id is null then
+    select line_token into v_line_token
+    from card
+    where public_token = p_public_token;
     update card_spending
     set locked_merchant = null
-    where public_token = p_public_token and locked_merchant = p_merchant_id;
+    where public_token = v_line_token and locked_merchant = p_merchant_id;
   elsif not v_is_approved then
     update authorization_request
     set spending = spending || jsonb_build_object('lock', p_merchant_id)

@@ -52,7 +52,7 @@ begin
       select locked.*,
         case
           when locked.card_uses is not null and not has_card_use(
-            locked.public_token, locked.card_limit_name, locked.card_uses,
+            locked.line_token, locked.card_limit_name, locked.card_uses,
             locked.card_window_seconds
           )
           then false
@@ -62,17 +62,17 @@ begin
           )
           then false
           when locked.card_uses is null or use_card_limit(
-            locked.public_token, locked.card_limit_name, locked.card_uses,
+            locked.line_token, locked.card_limit_name, locked.card_uses,
             locked.card_window_seconds
           )
           then true
           else undo_act('A use of the limit is gone.')
         end as is_allowed
       from (
-        select asked.*
+        select asked.*, card.line_token
         from asked
         cross join lateral (
-          select
+          select card.line_token
           from card
           where card.public_token = asked.public_token and card.client_id = asked.client_id
             and is_changeable(card, asked.today)

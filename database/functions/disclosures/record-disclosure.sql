@@ -43,7 +43,7 @@ begin
   then
     return;
   end if;
-  if not has_card_use(p_public_token, p_card_limit_name, p_card_uses, p_card_window_seconds) then
+  if not has_card_use(v_card.line_token, p_card_limit_name, p_card_uses, p_card_window_seconds) then
     return;
   end if;
   if not use_client_limit(
@@ -52,7 +52,10 @@ begin
   then
     return;
   end if;
-  if not use_card_limit(p_public_token, p_card_limit_name, p_card_uses, p_card_window_seconds) then
+  if not use_card_limit(
+    v_card.line_token, p_card_limit_name, p_card_uses, p_card_window_seconds
+  )
+  then
     perform undo_act('A use of the limit is gone.');
   end if;
   update card

@@ -1,4 +1,5 @@
--- Whether a card has a use of a limit left. It spends none.
+-- Whether a card has a use of a limit left. It spends none. p_public_token is the first card of its
+-- line.
 --
 -- The result stays true under the lock of the card's row if every use of the limit is spent under
 -- that lock. A null limit is no limit.

@@ -10,6 +10,8 @@
 -- The windows of the channel cashback have the cash alone: it comes back when less than the cash is
 -- left of the amount.
 --
+-- The windows belong to the line of cards that replaced each other, and lie on its first card.
+--
 -- The caller has locked the card. Lock order: card, authorization, spending.
 --
 -- Returns by how much the amount changed; null if the authorization took nothing, and for a
@@ -22,6 +24,7 @@ create or replace function move_spending(
 language plpgsql
 as $function$
 declare
+  v_line_token text;
   v_taken jsonb;
   v_windows jsonb;
   v_change bigint;
@@ -41,9 +44,12 @@ begin
   v_change := greatest(p_change, - (v_taken ->> 'amount')::bigint);
   v_left := (v_taken ->> 'amount')::bigint + v_change;
   v_count := case when v_left = 0 then 0 else 1 end;
+  select line_token into v_line_token
+  from card
+  where public_token = p_public_token;
   select windows into v_windows
   from card_spending
-  where public_token = p_public_token
+  where public_token = v_line_token
   for no key update;
   for v_name, v_starts_on in select * from jsonb_each_text(v_taken -> 'windows') loop
     continue when v_windows -> v_name ->> 'startsOn' is distinct from v_starts_on;
@@ -65,7 +71,7 @@ begin
   end loop;
   update card_spending
   set windows = v_windows
-  where public_token = p_public_token;
+  where public_token = v_line_token;
   update authorization_request
   set spending = v_taken || jsonb_build_object('amount', v_left, 'count', v_count)
   where public_token = p_public_token and authorization_id = p_authorization_id;

@@ -1,6 +1,8 @@
 -- Reserves what an approval takes from the windows of its limits: all of them, or none if one has
 -- too little left.
 --
+-- The windows belong to the line of cards that replaced each other. p_line_token is its first card.
+--
 -- p_spending has what src/storage/authorizations/applied-controls.ts writes: the amount, the count,
 -- the basis, the limits, and the merchant that the card is to be locked to. A window never reopens:
 -- if an earlier transaction began a newer window, this one counts into it. Several limits of one
@@ -23,7 +25,7 @@
 -- src/domain/decline-reason.ts in the details of the event. It also returns the checks, of which the
 -- last one was foreseen to pass.
 create or replace function reserve_spending(
-  p_public_token text,
+  p_line_token text,
   p_spending jsonb,
   p_checks text,
   p_details text,
@@ -58,11 +60,11 @@ begin
     return;
   end if;
   insert into card_spending (public_token)
-  values (p_public_token)
+  values (p_line_token)
   on conflict (public_token) do nothing;
   select windows, locked_merchant into v_known
   from card_spending
-  where public_token = p_public_token
+  where public_token = p_line_token
   for no key update;
   if v_lock_to <> v_known.locked_merchant then
     v_decline := jsonb_build_object(
@@ -116,7 +118,7 @@ begin
     update card_spending
     set windows = v_known.windows || v_windows,
       locked_merchant = coalesce(v_known.locked_merchant, v_lock_to)
-    where public_token = p_public_token;
+    where public_token = p_line_token;
     taken := jsonb_build_object(
       'amount', v_amount, 'count', v_count, 'windows', v_starts, 'basis', p_spending -> 'basis'
     );

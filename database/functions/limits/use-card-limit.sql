@@ -1,4 +1,5 @@
--- Spends a use of a limit of a card, or nothing if none is left.
+-- Spends a use of a limit of a card, or nothing if none is left. Limits belong to the line of cards
+-- that replaced each other, so p_public_token is its first card.
 --
 -- The row of the limit is locked until the transaction ends, so that a concurrent use counts this
 -- one. A null limit is no limit.

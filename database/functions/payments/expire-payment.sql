@@ -54,7 +54,10 @@ begin
   where public_token = p_public_token;
   perform record_event(
     p_public_token, v_card.last_sequence + 1, v_card.client_id, 'payment.expired', null,
-    describe_payment_change(v_payment, p_message_id, 'expiry', v_effect, v_open), null, null
+    describe_payment_change(
+      v_payment, p_message_id, 'expiry', v_effect, v_open, find_current_card(v_card)
+    ),
+    null, null
   );
   return true;
 end

@@ -1,6 +1,10 @@
 -- Records a message of a network about a payment and does what it does: a reversal, an advice, a
 -- clearing or a refund. The message, the sums and the event commit together.
 --
+-- A message may name a successor while its payment belongs to a card that it replaced
+-- (find_card_of_payment): that card has the message and the event, which names the card that took
+-- its place. card_token is returned with the first three outcomes below.
+--
 -- The first message of a network under a key decides. A repeat changes nothing and returns what was
 -- done first. Lock order: card, payment, authorization, spending.
 --
@@ -41,6 +45,7 @@ create or replace function record_payment_message(
   p_reference text,
   p_request_id text,
   out outcome text,
+  out card_token text,
   out message_id uuid,
   out payment_id uuid,
   out effect text,
@@ -51,6 +56,7 @@ language plpgsql
 as $function$
 #variable_conflict use_column
 declare
+  v_public_token text;
   v_card card;
   v_known payment_message;
   v_payment payment;
@@ -75,14 +81,18 @@ declare
     ' ', v_message, p_amount, p_currency_code, case when p_is_remaining then 'remaining' end
   );
 begin
-  v_card := lock_card(p_public_token);
+  v_public_token := find_card_of_payment(
+    p_public_token, p_network_id, p_payment_id, p_network_transaction_id
+  );
+  v_card := lock_card(v_public_token);
   if v_card.public_token is null then
     outcome := 'unknown_card';
     return;
   end if;
+  card_token := v_public_token;
   select * into v_known
   from payment_message as message
-  where message.message_key = p_message_key and message.public_token = p_public_token
+  where message.message_key = p_message_key and message.public_token = v_public_token
     and message.network_id = p_network_id and message.kind = any (v_kinds);
   if found then
     outcome := case when v_known.stated = v_stated then 'repeated' else 'reused' end;
@@ -94,7 +104,7 @@ begin
     return;
   end if;
   v_payment := find_payment_to_change(
-    p_public_token, p_network_id, p_payment_id, p_network_transaction_id
+    v_public_token, p_network_id, p_payment_id, p_network_transaction_id
   );
   if v_payment.payment_id is null and p_payment_id is not null
     and p_kind in ('reversal', 'advice')
@@ -133,7 +143,7 @@ begin
   end if;
   -- What was declined holds nothing, and no original follows.
   if effect = 'remember'
-    and has_declined_request(p_public_token, p_network_id, p_network_transaction_id)
+    and has_declined_request(v_public_token, p_network_id, p_network_transaction_id)
   then
     effect := 'record';
   end if;
@@ -172,7 +182,7 @@ begin
       currency_code, approved, cleared, refunded, is_final, hold_expires_at
     )
     values (
-      p_public_token, p_message_id, v_card.client_id, p_network_id, p_network_transaction_id,
+      v_public_token, p_message_id, v_card.client_id, p_network_id, p_network_transaction_id,
       p_kind, p_currency_code, case when effect = 'openDecided' then p_amount else 0 end,
       case when p_kind = 'clearing' then p_amount else 0 end,
       case when p_kind = 'refund' then p_amount else 0 end, effect in ('forceFinal', 'credit'),
@@ -208,7 +218,7 @@ begin
       refunded = v_payment.refunded, is_final = v_payment.is_final,
       is_expired = v_payment.is_expired, is_reopened = v_payment.is_reopened,
       hold_expires_at = v_payment.hold_expires_at, message_count = v_payment.message_count
-    where payment.public_token = p_public_token and payment.payment_id = v_payment.payment_id;
+    where payment.public_token = v_public_token and payment.payment_id = v_payment.payment_id;
     -- What a message gives back or takes is moved here.
     perform move_payment_spending(v_before, v_payment);
   end if;
@@ -219,7 +229,7 @@ begin
     is_final, merchant, remembered_until
   )
   values (
-    p_public_token, p_message_id, v_payment.payment_id, coalesce(v_position, 0), p_kind,
+    v_public_token, p_message_id, v_payment.payment_id, coalesce(v_position, 0), p_kind,
     p_network_id, p_message_key, p_network_transaction_id, p_reference, p_request_id,
     record_payment_message.effect, v_stated, record_payment_message.amount,
     record_payment_message.applied,
@@ -229,12 +239,15 @@ begin
   if effect not in ('record', 'remember') then
     update card
     set last_sequence = v_card.last_sequence + 1
-    where card.public_token = p_public_token;
+    where card.public_token = v_public_token;
     perform record_event(
-      p_public_token, v_card.last_sequence + 1, v_card.client_id,
+      v_public_token, v_card.last_sequence + 1, v_card.client_id,
       case when effect in ('force', 'forceFinal') then 'payment.forced' else 'payment.changed' end,
-      p_request_id, describe_payment_change(v_payment, p_message_id, p_kind, effect, applied), null,
-      null
+      p_request_id,
+      describe_payment_change(
+        v_payment, p_message_id, p_kind, effect, applied, find_current_card(v_card)
+      ),
+      null, null
     );
   end if;
 end

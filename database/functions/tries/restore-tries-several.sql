@@ -52,7 +52,7 @@ begin
     select locked.*,
       case
         when locked.uses is not null and not has_card_use(
-          locked.public_token, locked.limit_name, locked.uses, locked.window_seconds
+          locked.line_token, locked.limit_name, locked.uses, locked.window_seconds
         )
         then false
         when locked.key_hashes is not null and not claim_idempotency_key(
@@ -61,16 +61,16 @@ begin
         )
         then false
         when locked.uses is null or use_card_limit(
-          locked.public_token, locked.limit_name, locked.uses, locked.window_seconds
+          locked.line_token, locked.limit_name, locked.uses, locked.window_seconds
         )
         then true
         else undo_act('A use of the limit is gone.')
       end as is_claimed
     from (
-      select asked.*
+      select asked.*, card.line_token
       from asked
       cross join lateral (
-        select
+        select card.line_token
         from card
         where card.public_token = asked.public_token and card.client_id = asked.client_id
           and is_changeable(card, asked.today)

@@ -39,7 +39,7 @@ begin
   if v_card.client_id is distinct from p_client_id or not is_changeable(v_card, p_today) then
     return false;
   end if;
-  if not has_card_use(p_public_token, p_limit_name, p_uses, p_window_seconds) then
+  if not has_card_use(v_card.line_token, p_limit_name, p_uses, p_window_seconds) then
     return false;
   end if;
   if not claim_idempotency_key(
@@ -48,7 +48,7 @@ begin
   then
     return false;
   end if;
-  if not use_card_limit(p_public_token, p_limit_name, p_uses, p_window_seconds) then
+  if not use_card_limit(v_card.line_token, p_limit_name, p_uses, p_window_seconds) then
     perform undo_act('A use of the limit is gone.');
   end if;
   update try_counter

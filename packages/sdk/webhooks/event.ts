@@ -198,6 +198,8 @@ interface PaymentChange {
   readonly refunded: number
   /** What is still held. */
   readonly open: number
+  /** The card that took the place of the card of the payment. */
+  readonly currentCard?: string
 }
 
 /** The decision endpoint that changed its state. */

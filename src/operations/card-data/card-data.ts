@@ -181,13 +181,14 @@ async function importInTurn(
   // Without a lock: the statement that records the disclosure checks all of it again.
   const disclosure = { publicToken, includesPin: includePin }
   const { badSessionKeys, reveals } = limits
-  await refuseDisclosure(context, requester, disclosure, [reveals, badSessionKeys])
+  const limited = [reveals, badSessionKeys]
+  const { lineToken } = await refuseDisclosure(context, requester, disclosure, limited)
   const session = await hsm.importSessionKey(key)
   if (session) return session
   // Counted and committed before the answer, for both the card and its client, or for neither.
   const { perCard = null, perClient = null } = badSessionKeys ?? {}
   await database.transaction(async (connection) => {
-    await spendUse(connection, 'card', publicToken, perCard)
+    await spendUse(connection, 'card', lineToken, perCard)
     await spendUse(connection, 'client', requester.clientId, perClient)
   })
   throw new Problem('invalid_session_key')

@@ -3,7 +3,7 @@ import type { Requester } from '../../domain/client.ts'
 import type { PublicToken } from '../../domain/identifiers.ts'
 import { Problem } from '../../domain/problem.ts'
 import type { StoredPin } from '../../hsm/contract/card.ts'
-import { findCardWithProduct } from '../../storage/cards/cards.ts'
+import { type CardWithProduct, findCardWithProduct } from '../../storage/cards/cards.ts'
 import { type DisclosedCard, recordDisclosure } from '../../storage/cards/disclosures.ts'
 import type { CardAndClientLimit, LimitOf } from '../../storage/cards/limits.ts'
 import { type EventType, newEventId } from '../../storage/events/events.ts'
@@ -54,6 +54,7 @@ export async function disclose(
 
 /**
  * Rejects a disclosure that the card does not allow now, without locking or spending.
+ * @returns the card.
  * @throws `Problem` `card_not_found`, `rate_limited`, `card_closed`, `pin_not_revealable`, in this
  *   order.
  */
@@ -62,18 +63,19 @@ export async function refuseDisclosure(
   { clientId }: Requester,
   { includesPin, publicToken }: Pick<Disclosure, 'includesPin' | 'publicToken'>,
   limits: readonly (CardAndClientLimit | null)[],
-): Promise<void> {
+): Promise<CardWithProduct> {
   const card = await findCardWithProduct(context.database, publicToken, clientId)
   if (!card) throw new Problem('card_not_found')
   const limitsOfBoth = limits
     .filter((pair) => pair !== null)
     .flatMap(({ perCard, perClient }): LimitOf[] => [
-      { kind: 'card', subject: publicToken, limit: perCard },
+      { kind: 'card', subject: card.lineToken, limit: perCard },
       { kind: 'client', subject: clientId, limit: perClient },
     ])
   await refuseUsedUp(context.database, limitsOfBoth)
   refuseClosed(context, card)
   if (includesPin) revealablePin(card)
+  return card
 }
 
 /**

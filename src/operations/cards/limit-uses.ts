@@ -34,7 +34,7 @@ export async function findCardLimits(
   const { database } = context
   const card = await stored.findCardOfAnyClient(database, publicToken)
   if (!card) throw new Problem('card_not_found')
-  const rows = await stored.listCardLimits(database, publicToken)
+  const rows = await stored.listCardLimits(database, card.lineToken)
   const describeTries = (limitName: string, limit: number, spent: number, restored: number) => {
     const used = Math.min(limit, spent - restored)
     const freeInSeconds = used < limit ? 0 : null

@@ -248,7 +248,7 @@ export async function findSupportedCard(
   if (!card) throw new Problem('card_not_found')
   const [reason, used] = await Promise.all([
     statusReason(context, card),
-    stored.listCardLimits(database, publicToken),
+    stored.listCardLimits(database, card.lineToken),
   ])
   const limits = collectCardLimits(context)
   return {

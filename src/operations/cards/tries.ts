@@ -130,7 +130,8 @@ export const unblock = (
     const isDone = await restoreTries(database, act, { kind, limit, today })
     if (!isDone) {
       const card = await cards.findOwnCard(context, requester, publicToken)
-      await refuseUsedUp(database, limit ? [{ kind: 'card', subject: publicToken, limit }] : [])
+      const { lineToken } = card
+      await refuseUsedUp(database, limit ? [{ kind: 'card', subject: lineToken, limit }] : [])
       cards.refuseClosed(context, card)
     }
     return { isDone, result: null }

@@ -59,7 +59,7 @@ export interface Clearing extends NetworkMessage {
 
 /** What came of a message: what was done, or why nothing was. */
 export type MessageResult =
-  | (RecordedMessage & { readonly publicToken: PublicToken; readonly kind: NetworkMessageKind })
+  | (RecordedMessage & { readonly kind: NetworkMessageKind })
   | RefusedMessage
 
 type PaymentContext = AuthorizationContext
@@ -174,7 +174,7 @@ async function recordMessage(
     now,
     holdExpiresAt: computeHoldExpiry(merchant, now),
   })
-  return 'effect' in result ? { ...result, publicToken, kind } : result
+  return 'effect' in result ? { ...result, kind } : result
 }
 
 /** @throws `Problem` `unavailable` during an outage of the HSM. */

@@ -9,18 +9,22 @@ left join card_controls as own
   on own.public_token = card.public_token and own.version = card.controls_version
 where card.public_token = :publicToken and card.client_id = :clientId;
 
--- What is in force for a card, and what it has spent.
+-- What is in force for a card.
 -- name: find_controls_in_force
 select own.controls::text as "cardControls", card.controls_version as "cardVersion",
   product.controls::text as "productControls", product.controls_version as "productVersion",
-  product.currency_code as "currency", spending.windows::text as "windows",
-  spending.locked_merchant as "lockedMerchant"
+  product.currency_code as "currency", card.line_token as "lineToken"
 from card
 join product on product.product_id = card.product_id
 left join card_controls as own
   on own.public_token = card.public_token and own.version = card.controls_version
-left join card_spending as spending on spending.public_token = card.public_token
 where card.public_token = :publicToken and card.client_id = :clientId;
+
+-- What the cards of a line have spent. A cluster joins no table by another column.
+-- name: find_spending_of_line
+select windows::text as "windows", locked_merchant as "lockedMerchant"
+from card_spending
+where public_token = :lineToken;
 
 -- name: change_card_controls
 select change_card_controls(

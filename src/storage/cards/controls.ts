@@ -49,13 +49,20 @@ interface InForceRow {
   readonly productControls: string | null
   readonly productVersion: number
   readonly currency: string
-  readonly windows: string | null
+  /** The first card of the line of cards that replaced each other. */
+  readonly lineToken: string
+}
+
+interface SpendingRow {
+  readonly windows: string
   readonly lockedMerchant: string | null
 }
 
 const selectInForce = declare<OwnCard, InForceRow>('find_controls_in_force')
 
-/** The controls in force for a card, and what it has spent under them. */
+const selectSpending = declare<{ lineToken: string }, SpendingRow>('find_spending_of_line')
+
+/** The controls in force for a card, and what its line has spent under them. */
 interface CardInForce {
   readonly inForce: ControlsInForce
   readonly versions: { readonly product: number; readonly card: number }
@@ -70,14 +77,15 @@ export async function findControlsInForce(
 ): Promise<CardInForce | null> {
   const row = firstRow(await selectInForce(connection, { publicToken, clientId }))
   if (!row) return null
-  const { currency, lockedMerchant, productControls, windows } = row
+  const { currency, lineToken, productControls } = row
+  const spent = firstRow(await selectSpending(connection, { lineToken }))
   const product = productControls === null ? null : (JSON.parse(productControls) as ProductControls)
   return {
     inForce: { product, card: parseControls(row.cardControls), currency },
     versions: { product: row.productVersion, card: row.cardVersion },
     spending: {
-      windows: windows === null ? {} : (JSON.parse(windows) as SpendingWindows),
-      lockedMerchant,
+      windows: spent === null ? {} : (JSON.parse(spent.windows) as SpendingWindows),
+      lockedMerchant: spent?.lockedMerchant ?? null,
     },
   }
 }

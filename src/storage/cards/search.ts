@@ -79,6 +79,8 @@ interface CardOfAnyClient extends FoundCardRow {
   readonly schemeName: string
   readonly pinRevealable: boolean
   readonly designId: string | null
+  /** The first card of the line of cards that replaced each other, which has their limits. */
+  readonly lineToken: PublicToken
   readonly pinLimit: number
   readonly pinSpent: number
   readonly pinRestored: number
@@ -138,11 +140,11 @@ const selectCardLimits = declare<{ publicToken: PublicToken }, LimitInUse>('list
 
 const selectClientLimits = declare<{ clientId: string }, LimitInUse>('list_limits_of_client')
 
-/** Lists the used limits of a card, and when they were used. */
+/** Lists the used limits of a line of cards, and when they were used. */
 export const listCardLimits = (
   connection: Connection,
-  publicToken: PublicToken,
-): Promise<LimitInUse[]> => selectCardLimits(connection, { publicToken })
+  lineToken: PublicToken,
+): Promise<LimitInUse[]> => selectCardLimits(connection, { publicToken: lineToken })
 
 /** Lists the used limits of a client over all its cards, and when they were used. */
 export const listClientLimits = (connection: Connection, clientId: string): Promise<LimitInUse[]> =>

@@ -41,6 +41,8 @@ export interface PaymentMessage {
 /** What was done under the key of a message. */
 export interface RecordedMessage {
   readonly outcome: 'recorded' | 'repeated'
+  /** The card of the payment: the message may have named its successor. */
+  readonly publicToken: PublicToken
   readonly messageId: string
   /** Null for a reversal that waits for its original. */
   readonly paymentId: string | null
@@ -87,12 +89,13 @@ export async function recordPaymentMessage(
     }),
   )
   if (!row) throw new Error('A message about a payment was not recorded.')
-  const { amount, applied, effect, messageId, outcome, paymentId } = row
+  const { amount, applied, effect, messageId, outcome, paymentId, publicToken } = row
   if (outcome !== 'recorded' && outcome !== 'repeated') return { outcome }
   if (messageId === null || effect === null || amount === null || applied === null) {
     throw new Error('A message about a payment was recorded without an effect.')
   }
-  return { outcome, messageId, paymentId, effect, amount, applied }
+  if (publicToken === null) throw new Error('A message about a payment was recorded on no card.')
+  return { outcome, publicToken, messageId, paymentId, effect, amount, applied }
 }
 
 /** A payment whose hold may have expired. */

@@ -144,6 +144,24 @@ export function pinGuarantees(subject: Subject): void {
     await assert.rejects(async () => first && hsm.revealPin(other, first))
   })
 
+  test('a PIN that moves to another card stays the same, and opens for that card alone', async () => {
+    const hsm = await openWith(subject(), { pan: panKey })
+    const other = await hsm.generateCardNumber('400000', 'cvk')
+    const kept = await hsm.generatePin(card, rules())
+    assert.ok(kept.pinBlock)
+    const moved = await hsm.translatePin(card, kept, other)
+    const pin = (await hsm.revealPin(card, kept)).reveal()
+    assert.equal((await hsm.revealPin(other, moved)).reveal(), pin)
+    await assert.rejects(hsm.revealPin(card, moved))
+    await assert.rejects(hsm.translatePin(other, kept, card))
+  })
+
+  test('a card number is made for the token that is given', async () => {
+    const hsm = await openWith(subject(), { pan: panKey })
+    const given = await hsm.generateCardNumber('400000', 'cvk', card.publicToken)
+    assert.equal(given.publicToken, card.publicToken)
+  })
+
   test('a PIN that is not revealable leaves a PVV of four digits and no way back', async () => {
     const hsm = await openWith(subject(), { pan: panKey })
     const kept = await hsm.generatePin(card, rules({ pinRevealable: false }))

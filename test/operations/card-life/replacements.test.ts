@@ -220,3 +220,17 @@ test('a repeat of a replacement under its key is the same card', async () => {
   assert.deepEqual([again.status, again.json], [200, first.json])
   assert.equal(again.headers['idempotency-replayed'], 'true')
 })
+
+test('the unblocks of all cards of a line count together', async () => {
+  const card = await physicalCard()
+  const unblock = (publicToken: string) =>
+    service.call('POST', `/card-pin/${publicToken}/pin/unblock`)
+  const successor = (await replace(card.publicToken)).json.publicToken
+  const statuses: number[] = []
+  for (let uses = 0; uses < 40; uses += 1) {
+    statuses.push((await unblock(uses % 2 === 0 ? card.publicToken : successor)).status)
+  }
+  const done = statuses.filter((status) => status === 204).length
+  assert.ok(done > 0 && done < 40)
+  for (const each of [card.publicToken, successor]) assert.equal((await unblock(each)).status, 429)
+})

@@ -82,6 +82,12 @@ const paymentChange = {
   effect: effectMember,
   amount: Type.Integer({ description: 'What the message changed.', examples: [1234] }),
   ...paymentSums,
+  currentCard: Type.Optional(
+    Type.String({
+      description: 'The card that took the place of the card of the payment.',
+      examples: ['7350264818'],
+    }),
+  ),
 }
 const chipCommand = {
   commandNumber: Type.Integer({

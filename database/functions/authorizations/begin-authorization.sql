@@ -13,10 +13,10 @@
 -- before the comparison: so a repeat never spends again. Lock order: chip, counter, transaction,
 -- key. If the card has no try left when it is read, nothing is locked.
 --
--- p_chip is null unless the request has a right cryptogram, whose chip is used (lock_chip, use_chip)
--- with the spend. p_missing_data names the policies of the product's chip that decide on what the
--- request does not have: the data of a chip or of a stripe that was read. No try is spent if one of
--- them is to decline.
+-- p_chip is null unless the request has a right cryptogram, whose chip is used (lock_chip,
+-- use_chip) with the spend. p_missing_data names the policies of the product's chip that decide on
+-- what the request does not have: the data of a chip or of a stripe that was read. No try is spent
+-- if one of them is to decline.
 --
 -- Returns the card, or nulls if no card was found, and one of these outcomes:
 --   spent: a try was spent, and its number, epoch and remaining tries are returned.

@@ -1,8 +1,8 @@
 -- Gives a successor the tries of the PIN that it has from a card of its line, when it is activated.
 --
--- If the card that the PIN comes from is retired in the same transaction (p_is_retired_now), it has no
--- try left afterwards: a request that read it as active before finds none. So both cards together
--- never compare more PINs than the tries of one.
+-- If the card that the PIN comes from is retired in the same transaction (p_is_retired_now), it has
+-- no try left afterwards: a request that read it as active before finds none. So both cards
+-- together never compare more PINs than the tries of one.
 --
 -- Wrong tries stay spent, and a right PIN restores them as it would have on the former card. The
 -- caller has locked the line.

@@ -1,5 +1,5 @@
--- Retires a replaced card before its successor is activated, once for an idempotency key. A card that
--- is closed or retired does not change.
+-- Retires a replaced card before its successor is activated, once for an idempotency key. A card
+-- that is closed or retired does not change.
 --
 -- p_public_token is the first card of the line. Lock order: line, key.
 --

@@ -1,6 +1,6 @@
--- Makes a successor the active card of its line, after its row has the status 00: retires every card
--- of a lower generation that is not closed, and gives it the tries of the PIN that it was given. A
--- PIN of a lost or stolen card comes with all tries.
+-- Makes a successor the active card of its line, after its row has the status 00: retires every
+-- card of a lower generation that is not closed, and gives it the tries of the PIN that it was
+-- given. A PIN of a lost or stolen card comes with all tries.
 --
 -- p_line has the tokens of the line up to the successor, whose rows the caller has locked.
 create or replace function finish_activation(

@@ -6,8 +6,9 @@
 -- same transaction if that is another status (41, 43); if p_is_compromised, it is retired. An
 -- expired card must have been valid on p_expired_since.
 --
--- The successor has the controls and the metadata of the replaced card. What the line has spent under limits, and the
--- limits of disclosures and unblocks, lie on the first card, so that nothing moves.
+-- The successor has the controls and the metadata of the replaced card. What the line has spent
+-- under limits, and the limits of disclosures and unblocks, lie on the first card, so that nothing
+-- moves.
 --
 -- p_pin_source_token is null unless the successor has the PIN of that card of the line, which must
 -- still have the version p_pin_source_version. The PIN is carried again at the activation if that

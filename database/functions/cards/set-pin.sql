@@ -5,8 +5,8 @@
 -- sealed comes in an envelope, which a card accepts once: p_jti_hash names it, and is null for a
 -- PIN without one. Lock order: card, key. The call does everything or nothing.
 --
--- p_chip_pin_block is null unless the card has a chip. A command that changes the PIN in the chip is
--- then queued with it. Otherwise waiting commands for the PIN end, so that no older one returns.
+-- p_chip_pin_block is null unless the card has a chip. A command that changes the PIN in the chip
+-- is then queued with it. Otherwise waiting commands for the PIN end, so that no older one returns.
 --
 -- Returns whether it was done. It is not done if the card belongs to another client, is closed or
 -- expired, or accepted the envelope before, or if the key was not free.

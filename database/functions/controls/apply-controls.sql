@@ -1,8 +1,8 @@
 -- Applies the controls of a card and of its product to a transaction, before a try is spent: first
 -- those of the product. Money that the card receives is not controlled.
 --
--- p_line_token is the first card of the line of cards that replaced each other, which share what they
--- have spent.
+-- p_line_token is the first card of the line of cards that replaced each other, which share what
+-- they have spent.
 --
 -- Returns the versions, the currency, time zone and basis of the limits, the days of holds, the
 -- limits of both, what the card has spent under them, and two objections: of the controls without

@@ -20,10 +20,10 @@
 -- (find_partial_approval), that is taken, and the response code is 10.
 --
 -- Returns what was taken, for move_spending; null if nothing. It has lock if the card was locked to
--- its merchant now, which a client's decline undoes (release_merchant_lock). approved_amount is null
--- unless a part is approved. If a limit refuses, it returns the response code, with its reason as in
--- src/domain/decline-reason.ts in the details of the event. It also returns the checks, of which the
--- last one was foreseen to pass.
+-- its merchant now, which a client's decline undoes (release_merchant_lock). approved_amount is
+-- null unless a part is approved. If a limit refuses, it returns the response code, with its reason
+-- as in src/domain/decline-reason.ts in the details of the event. It also returns the checks, of
+-- which the last one was foreseen to pass.
 create or replace function reserve_spending(
   p_line_token text,
   p_spending jsonb,

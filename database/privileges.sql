@@ -68,6 +68,9 @@ grant update on audit_check to :"service";
 grant insert, update, delete on card_digest, row_digest to :"service";
 grant insert, update on audit_erasure to :"service";
 
+-- Jobs of renewals. Each order is an act of its own.
+grant insert, update on renewal_job, renewal_job_card to :"service";
+
 -- People and approvals.
 grant insert, update on person to :"service";
 grant insert, update, delete on console_session, approval to :"service";

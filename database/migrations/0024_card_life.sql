@@ -93,3 +93,36 @@ create table card_metadata (
 
 create index card_metadata_by_value
   on card_metadata (client_id, key, value, created_at, public_token);
+
+-- The renewals that a client ordered together. A job lists its cards once, in the order of
+-- card_by_client_expiry, and then orders the renewal of each. A dry run orders nothing.
+create table renewal_job (
+  job_id uuid primary key,
+  client_id text not null,
+  product_id integer not null,
+  expiring_before date not null,
+  is_dry_run boolean not null,
+  request_id text not null,
+  state text not null default 'Listing' check (state in ('Listing', 'Working', 'Done')),
+  -- The last card that was listed.
+  listed_valid_until date,
+  listed_status_code text,
+  listed_created_at timestamptz,
+  listed_token text,
+  requested_at timestamptz not null default now(),
+  finished_at timestamptz,
+  check ((state = 'Done') = (finished_at is not null))
+);
+
+create index renewal_job_to_do on renewal_job (requested_at, job_id) where state <> 'Done';
+
+-- The cards of a job, each once. The outcome is 'ordered' or the code of the refusal; null until
+-- the card had its turn.
+create table renewal_job_card (
+  public_token text not null references card,
+  job_id uuid not null,
+  outcome text,
+  primary key (public_token, job_id)
+);
+
+create index renewal_job_card_by_outcome on renewal_job_card (job_id, outcome, public_token);

@@ -71,6 +71,13 @@ export const arrows = {
     'hsm/contract',
     'domain',
   ],
+  'operations/renewals': [
+    'operations/cards',
+    'operations/idempotency',
+    'storage',
+    'hsm/contract',
+    'domain',
+  ],
   'operations/card-data': ['operations/cards', 'storage', 'hsm/contract', 'domain'],
   'operations/chips': [
     'operations/cards',
@@ -173,6 +180,7 @@ export const arrows = {
     'storage/idempotency',
     'domain',
   ],
+  'storage/renewals': ['storage/engine', 'domain'],
   'storage/chips': [
     'storage/authorizations',
     'storage/cards',

@@ -23,6 +23,7 @@ import { linkCommands } from './commands/links.ts'
 import { paymentCommands } from './commands/payments.ts'
 import { cvvCommands, pinCommands } from './commands/pins.ts'
 import { productCommands } from './commands/products.ts'
+import { renewalJobCommands } from './commands/renewal-jobs.ts'
 import { renewalCommands } from './commands/renewals.ts'
 import { sandboxCommands } from './commands/sandbox.ts'
 import { scenarioCommand } from './commands/scenario.ts'
@@ -67,6 +68,7 @@ const groups = [
       ...cardCommands,
       ...replacementCommands,
       ...renewalCommands,
+      ...renewalJobCommands,
       ...controlCommands,
       ...pinCommands,
       ...chipCommands,

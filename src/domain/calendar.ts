@@ -34,6 +34,13 @@ export function isWithinLifetime(date: string, today: string): boolean {
 /** Formats the UTC day of an instant as `YYYY-MM-DD`. */
 export const formatDate = (at: Date): string => at.toISOString().slice(0, 10)
 
+/** Returns the day a number of days after another one, or before it; both `YYYY-MM-DD`. */
+export function addDays(date: string, days: number): string {
+  const at = new Date(`${date}T00:00:00Z`)
+  at.setUTCDate(at.getUTCDate() + days)
+  return formatDate(at)
+}
+
 /** Returns the number of days of a month (1 to 12); 0 for a month that does not exist. */
 export function daysInMonth(year: number, month: number): number {
   const isLeapYear = year % 4 === 0 && (year % 100 !== 0 || year % 400 === 0)

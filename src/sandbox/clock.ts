@@ -2,9 +2,9 @@ import { createHash } from 'node:crypto'
 import { lastClockYear } from '../domain/calendar.ts'
 import { validationFailed } from '../domain/problem.ts'
 import type { CardContext } from '../operations/cards/cards.ts'
-import { sweep } from '../operations/cards/status.ts'
 import { type Answer, once, type RepeatableRequest } from '../operations/idempotency/idempotency.ts'
 import { expireHolds } from '../operations/payments/expiry.ts'
+import { sweepDays } from '../operations/renewals/automatic.ts'
 
 /** A clock that can be moved forward, to test an expiry. */
 export interface MovableClock {
@@ -44,13 +44,17 @@ export function movableClock(start: Date | null): MovableClock {
   }
 }
 
-/** A clock whose moves execute due work: the expiry of cards and holds is recorded at once. */
+/**
+ * A clock whose moves execute due work: notices, renewals and expiries of cards in the order of
+ * their days, and the expiry of holds.
+ */
 export const sweepingClock = (clock: MovableClock, context: CardContext, stop: AbortSignal) => ({
   now: clock.now,
   async moveTo(
     instant: Date,
     request: RepeatableRequest | null,
   ): Promise<Answer<{ readonly now: string }>> {
+    const from = clock.now()
     let moved: { readonly now: string } | null = null
     // The work may be repeated, but the clock is moved once.
     const move = () => {
@@ -64,7 +68,7 @@ export const sweepingClock = (clock: MovableClock, context: CardContext, stop: A
       return moved
     })
     if (!answer.replayed) {
-      await sweep(context, stop)
+      await sweepDays(context, from, clock.now(), stop)
       await expireHolds(context, stop)
     }
     return answer

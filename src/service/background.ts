@@ -11,7 +11,6 @@ import { auditLeaseName } from '../operations/audit-log/health.ts'
 import { batchSize, createSequencer } from '../operations/audit-log/sequence.ts'
 import { createFollower, createSigner } from '../operations/audit-log/sign.ts'
 import { countAnswered } from '../operations/authorizations/records.ts'
-import { sweep } from '../operations/cards/status.ts'
 import { recordLostBlocks } from '../operations/cards/tries.ts'
 import { sweepDecisions } from '../operations/decisions/sweep.ts'
 import { longestRestMs } from '../operations/events/publish.ts'
@@ -19,6 +18,8 @@ import type { KeyContext } from '../operations/keys/keys.ts'
 import { advanceKeys, followKeys } from '../operations/keys/rotate.ts'
 import { recordUses } from '../operations/keys/uses.ts'
 import { expireHolds } from '../operations/payments/expiry.ts'
+import { sweepCards } from '../operations/renewals/automatic.ts'
+import { doRenewals } from '../operations/renewals/jobs.ts'
 import { startDelivery } from '../operations/webhooks/delivery.ts'
 import { deleteOldApprovals } from '../storage/approvals/approvals.ts'
 import { thinCheckpoints } from '../storage/audit-log/checkpoints.ts'
@@ -59,14 +60,19 @@ export function startBackground(
   const context = { ...issuing, database }
   const jobs = startJobs(
     [
-      // Expires cards and holds, records blocks that a terminated process did not record, and
-      // deletes outdated rows.
+      // Renews and expires cards, expires holds, records blocks that a terminated process did not
+      // record, and deletes outdated rows.
       ...[
-        (stop: AbortSignal) => sweep(context, stop),
+        (stop: AbortSignal) => sweepCards(context, stop),
         (stop: AbortSignal) => expireHolds(context, stop),
         (stop: AbortSignal) => recordLostBlocks(context, stop),
         (stop: AbortSignal) => expireOneTimeRecords(database, new Date(), stop),
       ].map((run) => ({ everyMs: 30_000, failure: 'a sweep failed', run })),
+      {
+        everyMs: 1_000,
+        failure: 'renewals that were requested could not be ordered',
+        run: (stop) => doRenewals(context, stop),
+      },
       {
         everyMs: 30_000,
         failure: 'answers to card networks could not be counted',

@@ -212,6 +212,13 @@ before(async () => {
         orderedPlastic,
       ]),
     ),
+    [`POST ${t}/renewals`]: () => ({
+      body: { productId: 1001, expiringBefore: '2026-12-31', dryRun: true },
+    }),
+    [`GET ${t}/renewals/:jobId`]: async () => {
+      const body = { productId: 1001, expiringBefore: '2026-12-31', dryRun: true }
+      return { ids: { jobId: (await service.call('POST', '/renewals', { body })).json.jobId } }
+    },
     'POST /cards/unblock': () => ({
       body: { publicTokens: ['9999999999'], kind: 'pin', reason: 'An outage' },
     }),

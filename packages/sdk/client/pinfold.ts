@@ -17,6 +17,7 @@ import { type Events, events } from './resources/events.ts'
 import { type Payments, payments } from './resources/payments.ts'
 import { type Cvvs, cvvs, type Pins, pins, type Simulator, simulator } from './resources/pins.ts'
 import { type FetchedReceipt, fetchReceipt, type ReceiptOptions } from './resources/receipts.ts'
+import { type Renewals, renewals } from './resources/renewals.ts'
 import { type SandboxPlastics, sandboxPlastics } from './resources/sandbox-plastics.ts'
 import { type VirtualChips, virtualChips } from './resources/virtual-chips.ts'
 import { type Webhooks, webhooks } from './resources/webhooks.ts'
@@ -27,6 +28,7 @@ import { createTransport } from './transport/transport.ts'
 export interface Pinfold {
   readonly products: Products
   readonly cards: Cards
+  readonly renewals: Renewals
   readonly controls: Controls
   readonly chips: Chips
   readonly pins: Pins
@@ -63,6 +65,7 @@ export function createPinfold(options: PinfoldOptions): Pinfold {
   return {
     products: products(calls),
     cards: cards(calls),
+    renewals: renewals(calls),
     controls: controls(calls),
     chips: chips(calls),
     pins: pins(calls),

@@ -26,6 +26,7 @@ import { type PaymentSimulator, paymentSimulatorRoutes } from './routes/payment-
 import { paymentRoutes } from './routes/payments.ts'
 import { listProductsRoute } from './routes/products.ts'
 import { auditLogKeysRoute, readReceiptRoute } from './routes/receipts.ts'
+import { renewalJobRoutes } from './routes/renewal-jobs.ts'
 import { cancelRenewalRoute, convertCardRoutes, renewCardRoute } from './routes/renewals.ts'
 import { completeReplacementRoutes, replaceCardRoute } from './routes/replacements.ts'
 import { sandboxPlasticRoutes } from './routes/sandbox-plastics.ts'
@@ -75,6 +76,7 @@ const routes = [
   explainControlsRoute,
   backTestControlsRoute,
   cardChipRoutes,
+  renewalJobRoutes,
   authorizationRoutes,
   paymentRoutes,
   decisionEndpointRoutes,

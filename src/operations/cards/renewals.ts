@@ -1,4 +1,10 @@
-import { type Expiry, expiryMonthsAfter, formatDate, toExpiry } from '../../domain/calendar.ts'
+import {
+  addDays,
+  type Expiry,
+  expiryMonthsAfter,
+  formatDate,
+  toExpiry,
+} from '../../domain/calendar.ts'
 import { type LifeStatus, lifeActs } from '../../domain/card-life.ts'
 import { isFinal } from '../../domain/card-status.ts'
 import type { PublicToken } from '../../domain/identifiers.ts'
@@ -51,23 +57,53 @@ export const renewCard = (
       )
       return { isDone, result: null }
     }
-    refuseRenewal(card, status, today)
-    const expiryDate = findExpiry(card, renewal, today).lastDay()
-    const plasticNumber = nextPlasticNumber(card)
+    const { plasticNumber, ...plan } = planRenewal(context, card, renewal, today)
     const isDone = await stored.orderPlastic(
       context.database,
       { ...act, plasticNumber },
       {
         reason: step === 'Renew' ? 'Renewal' : 'Reprint',
-        isCurrent: card.cardType === 'Virtual' || renewal.activateNow === true,
-        today,
-        expiredSince: findGraceStart(card, today),
-        expiryDate,
+        ...plan,
+        isCurrent: plan.isCurrent || renewal.activateNow === true,
         freeTexts: await sealFreeTexts(context.hsm, publicToken, plasticNumber, renewal),
       },
     )
     return { isDone, result: null }
   })
+
+/** The plastic that a renewal orders. */
+export interface PlannedRenewal {
+  readonly plasticNumber: number
+  /** Whether it becomes current at once: a virtual card has nothing to deliver. */
+  readonly isCurrent: boolean
+  /** `YYYY-MM-DD` */
+  readonly today: string
+  /** `YYYY-MM-DD`: a card that expired before this day is refused. */
+  readonly expiredSince: string
+  /** `YYYY-MM-DD` */
+  readonly expiryDate: string
+}
+
+/**
+ * Plans the plastic that a renewal orders on a day.
+ * @param today `YYYY-MM-DD`
+ * @throws as {@link renewCard}.
+ */
+export function planRenewal(
+  context: Pick<cards.CardContext, 'now'>,
+  card: stored.CardToRenew,
+  renewal: Pick<Renewal, 'step' | 'expiry'>,
+  today: string,
+): PlannedRenewal {
+  refuseRenewal(card, findLifeStatus(context, card), today)
+  return {
+    plasticNumber: nextPlasticNumber(card),
+    isCurrent: card.cardType === 'Virtual',
+    today,
+    expiredSince: findGraceStart(card, today),
+    expiryDate: findExpiry(card, renewal, today).lastDay(),
+  }
+}
 
 /**
  * Cancels the plastic that waits. The present one is used further.
@@ -154,7 +190,10 @@ const pickActor = ({ clientId, operatorId, requestId }: cards.CardActor) => ({
   ...(operatorId !== undefined && { operatorId }),
 })
 
-const findLifeStatus = (context: cards.CardContext, card: stored.CardToRenew): LifeStatus => {
+const findLifeStatus = (
+  context: Pick<cards.CardContext, 'now'>,
+  card: stored.CardToRenew,
+): LifeStatus => {
   const status = cards.statusNow(context, card)
   return card.isRetired && (status === '62' || status === '54') ? 'retired' : status
 }
@@ -193,14 +232,18 @@ function refuseRenewal(card: stored.CardToRenew, status: LifeStatus, today: stri
 }
 
 /** Returns the expiry of the new plastic. */
-function findExpiry(card: stored.CardToRenew, renewal: Renewal, today: string): Expiry {
+function findExpiry(
+  card: stored.CardToRenew,
+  renewal: Pick<Renewal, 'step' | 'expiry'>,
+  today: string,
+): Expiry {
   const { expiryDate, renewalEarliestDays, validityMonths } = card
   const present = toExpiry(expiryDate)
   if (renewal.step === 'RenewWithSameExpiry') {
     if (expiryDate >= today) return present
     throw new Problem('card_closed', { detail: 'An expired card needs a later expiry.' })
   }
-  const earliest = daysBefore(expiryDate, renewalEarliestDays)
+  const earliest = addDays(expiryDate, -renewalEarliestDays)
   if (today < earliest) {
     throw new Problem('renewal_not_due', { detail: `It can be renewed from ${earliest} on.` })
   }
@@ -223,13 +266,6 @@ function findExpiryFault(
   if (expiry.lastDay() <= today) return 'must be in the future'
   if (expiry.yearMonth() <= latest.yearMonth()) return null
   return `must not be after ${latest.yearMonth()}, the product's validity`
-}
-
-/** `YYYY-MM-DD` */
-function daysBefore(date: string, days: number): string {
-  const at = new Date(`${date}T00:00:00Z`)
-  at.setUTCDate(at.getUTCDate() - days)
-  return formatDate(at)
 }
 
 /** The PAN sequence number of a chip has two digits. */

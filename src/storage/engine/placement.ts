@@ -21,6 +21,7 @@ const spread: readonly SpreadTables[] = [
       'plastic',
       'card_line',
       'card_metadata',
+      'renewal_job_card',
       'try_counter',
       'authorization_request',
       'card_mistake',
@@ -113,6 +114,7 @@ const coordinator: readonly string[] = [
   'approval',
   'authorization_count',
   'bureau_batch',
+  'renewal_job',
 ]
 
 /** The placement of every table on a cluster. */

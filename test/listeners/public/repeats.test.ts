@@ -266,6 +266,10 @@ const samples: Readonly<Record<string, () => Promise<Sample>>> = {
       },
     ]),
   ),
+  [`POST ${base}/renewals`]: async () => ({
+    path: '/renewals',
+    body: { productId: 1001, expiringBefore: '2026-12-31', dryRun: true },
+  }),
   'POST /cards/unblock': async () => ({
     path: '//cards/unblock',
     body: {

@@ -397,6 +397,43 @@ export interface paths {
         readonly patch?: never;
         readonly trace?: never;
     };
+    readonly "/thr/processor/renewals": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly get?: never;
+        readonly put?: never;
+        /**
+         * Renew the cards of a product
+         * @description Orders the renewal of each open card of the product whose last day is before `expiringBefore`, each once, in the background. Read the job for its counts.
+         */
+        readonly post: operations["requestRenewals"];
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/thr/processor/renewals/{jobId}": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        /** Read the renewal of the cards of a product */
+        readonly get: operations["findRenewals"];
+        readonly put?: never;
+        readonly post?: never;
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
     readonly "/thr/processor/authorizations": {
         readonly parameters: {
             readonly query?: never;
@@ -3013,6 +3050,43 @@ export interface components {
             /** @description Must not contain control characters, unpaired surrogates or a card number. */
             readonly freetext2?: string;
         };
+        readonly RenewalJob: {
+            /** Format: uuid */
+            readonly jobId: string;
+            /** @example 1001 */
+            readonly productId: number;
+            /**
+             * Format: date
+             * @description Cards whose last day is before this day.
+             * @example 2026-12-31
+             */
+            readonly expiringBefore: string;
+            readonly dryRun: boolean;
+            /** @enum {string} */
+            readonly status: "Running" | "Done";
+            /**
+             * @description How many cards it has found so far.
+             * @example 1200
+             */
+            readonly due: number;
+            /**
+             * @description How many renewals it ordered; with `dryRun`, how many it would order.
+             * @example 1180
+             */
+            readonly ordered: number;
+            /**
+             * @description How many cards were refused, by the `code` that their renewal would answer.
+             * @example {
+             *       "renewal_not_due": 20
+             *     }
+             */
+            readonly refused: {
+                readonly [key: string]: number;
+            };
+            /** Format: date-time */
+            readonly requestedAt: string;
+            readonly finishedAt: string | null;
+        };
         readonly ReplaceCard: {
             /**
              * @description Default: `Lost` for 41, `Stolen` for 43, otherwise `Damaged`. `Lost` and `Stolen` move the card to 41 and 43, and `Compromised` retires it, in the same act.
@@ -3095,6 +3169,18 @@ export interface components {
         readonly Replaying: {
             /** Format: date-time */
             readonly since: string;
+        };
+        readonly RequestRenewals: {
+            /** @example 1001 */
+            readonly productId: number;
+            /**
+             * Format: date
+             * @description Cards whose last day is before this day.
+             * @example 2026-12-31
+             */
+            readonly expiringBefore: string;
+            /** @description Counts what would be ordered, and orders nothing. */
+            readonly dryRun?: boolean;
         };
         readonly RotatedDecisionKeys: {
             /** @description The keys that sign each request, the present one first. */
@@ -5779,6 +5865,105 @@ export interface operations {
                     readonly "application/problem+json": components["schemas"]["Problem"];
                 };
             };
+            readonly 429: components["responses"]["RateLimited"];
+            readonly 500: components["responses"]["InternalError"];
+            readonly 503: components["responses"]["Unavailable"];
+        };
+    };
+    readonly requestRenewals: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: {
+                /** @description Any 1 to 255 visible ASCII characters, new for each new request. A repeat with the same key returns the first 2xx answer for 24 hours, and has no second effect. */
+                readonly "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody: {
+            readonly content: {
+                /**
+                 * @example {
+                 *       "productId": 1001,
+                 *       "expiringBefore": "2026-12-31",
+                 *       "dryRun": true
+                 *     }
+                 */
+                readonly "application/json": components["schemas"]["RequestRenewals"];
+            };
+        };
+        readonly responses: {
+            /** @description Accepted */
+            readonly 202: {
+                headers: {
+                    readonly "X-Request-Id": components["headers"]["X-Request-Id"];
+                    readonly "Api-Version": components["headers"]["Api-Version"];
+                    readonly "Idempotency-Replayed": components["headers"]["Idempotency-Replayed"];
+                    readonly RateLimit: components["headers"]["RateLimit"];
+                    readonly "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["RenewalJob"];
+                };
+            };
+            readonly 400: components["responses"]["MalformedRequest"];
+            readonly 401: components["responses"]["Unauthenticated"];
+            readonly 403: components["responses"]["InsufficientScope"];
+            readonly 409: components["responses"]["IdempotencyKeyInUse"];
+            readonly 413: components["responses"]["BodyTooLarge"];
+            readonly 415: components["responses"]["UnsupportedMediaType"];
+            readonly 421: components["responses"]["MisdirectedRequest"];
+            /**
+             * @description `validation_failed`: The request has members that are not valid.
+             *
+             *     `idempotency_key_reused`: This Idempotency-Key belongs to another request.
+             */
+            readonly 422: {
+                headers: {
+                    readonly "X-Request-Id": components["headers"]["X-Request-Id"];
+                    readonly "Api-Version": components["headers"]["Api-Version"];
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            readonly 429: components["responses"]["RateLimited"];
+            readonly 500: components["responses"]["InternalError"];
+            readonly 503: components["responses"]["Unavailable"];
+        };
+    };
+    readonly findRenewals: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly jobId: string;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description OK */
+            readonly 200: {
+                headers: {
+                    readonly "X-Request-Id": components["headers"]["X-Request-Id"];
+                    readonly "Api-Version": components["headers"]["Api-Version"];
+                    readonly RateLimit: components["headers"]["RateLimit"];
+                    readonly "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["RenewalJob"];
+                };
+            };
+            readonly 400: components["responses"]["MalformedRequest"];
+            readonly 401: components["responses"]["Unauthenticated"];
+            readonly 403: components["responses"]["InsufficientScope"];
+            readonly 404: components["responses"]["NotFound"];
+            readonly 421: components["responses"]["MisdirectedRequest"];
+            readonly 422: components["responses"]["ValidationFailed"];
             readonly 429: components["responses"]["RateLimited"];
             readonly 500: components["responses"]["InternalError"];
             readonly 503: components["responses"]["Unavailable"];

@@ -16,6 +16,7 @@ import * as decisionEndpoint from '../schemas/decision-endpoint.ts'
 import * as decisions from '../schemas/decisions.ts'
 import { EventSchema } from '../schemas/events.ts'
 import * as payments from '../schemas/payments.ts'
+import * as renewals from '../schemas/renewals.ts'
 import * as webhooks from '../schemas/webhooks.ts'
 import { answerExamples } from './answer-examples.ts'
 import { bodyExamples } from './examples.ts'
@@ -52,6 +53,7 @@ export const publicDescription = (
     ...virtualChip,
     ...chips,
     ...payments,
+    ...renewals,
     PaymentSchema,
     PaymentWithMessagesSchema,
     ...paymentSimulator,

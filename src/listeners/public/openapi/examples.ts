@@ -6,6 +6,7 @@ import type * as cardSchemas from '../schemas/cards.ts'
 import type * as controlSchemas from '../schemas/controls.ts'
 import type { PutDecisionEndpointBody } from '../schemas/decision-endpoint.ts'
 import type { DecisionAnswerBody } from '../schemas/decisions.ts'
+import type { RequestRenewalsSchema } from '../schemas/renewals.ts'
 import type { CreateWebhookBody, ReplaySchema, UpdateWebhookBody } from '../schemas/webhooks.ts'
 
 const createCard: cardSchemas.CreateCardBody = {
@@ -23,6 +24,11 @@ const createCard: cardSchemas.CreateCardBody = {
 const changeCard: Static<typeof cardSchemas.ChangeCardSchema> = {
   customerReference: 'C-2',
   metadata: { costCentre: '4711', project: null },
+}
+const requestRenewals: Static<typeof RequestRenewalsSchema> = {
+  productId: 1001,
+  expiringBefore: '2026-12-31',
+  dryRun: true,
 }
 const setPin: cardSchemas.SetPinBody = { pin: '4821' }
 const updateCvvStatus: Static<typeof cardSchemas.UpdateCvvStatusSchema> = { status: 'Unblocked' }
@@ -79,6 +85,7 @@ const named = { publicToken: '4820117360', networkTransactionId: '12345678901234
 export const bodyExamples: Readonly<Record<string, object>> = {
   createCard,
   changeCard,
+  requestRenewals,
   setPin,
   updateCvvStatus,
   unblockPin,

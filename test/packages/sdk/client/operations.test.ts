@@ -148,6 +148,9 @@ test('every operation of the document has its method, which the service understa
   const { commandNumber } = await chips.command(chipCard, block)
   const begun = await virtualChips.startTransaction(chipCard, { amount: 100, currency: 'EUR' })
   assert.equal(begun.decision, 'online')
+  const expiring = { productId: product.productId, expiringBefore: '2026-12-31', dryRun: true }
+  const { jobId } = await pinfold.renewals.request(expiring)
+  assert.equal((await pinfold.renewals.retrieve(jobId)).dryRun, true)
   await pinfold.sandboxPlastics.ship(chipCard, 0)
   await pinfold.sandboxPlastics.deliver(chipCard, 0)
   await pinfold.sandboxPlastics.return(chipCard, 0)

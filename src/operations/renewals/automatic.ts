@@ -1,0 +1,135 @@
+import { addDays, formatDate } from '../../domain/calendar.ts'
+import type { CardType, RenewalType } from '../../domain/product.ts'
+import { renewalBounds } from '../../domain/product.ts'
+import * as due from '../../storage/renewals/due.ts'
+import { sweep } from '../cards/status.ts'
+import { orderDueRenewal, type RenewalContext } from './order.ts'
+
+/** The days before the expiry on which the client is told that a renewal is due. */
+const noticeDays = [60, 30] as const
+
+/** The number of cards that are listed at a time. */
+const stepSize = 100
+
+/**
+ * Gives the notices that are due, orders the automatic renewals that are due, and expires cards, in
+ * this order. Several processes may do so at once.
+ * @param stop ends it between two cards: the next sweep resumes there.
+ */
+export async function sweepCards(
+  context: RenewalContext,
+  stop: AbortSignal = new AbortController().signal,
+): Promise<void> {
+  await giveNotices(context, stop)
+  await renewAutomatically(context, stop)
+  await sweep(context, stop)
+}
+
+async function giveNotices({ database, now }: RenewalContext, stop: AbortSignal): Promise<void> {
+  const today = formatDate(now())
+  for (const [noticesGiven, days] of noticeDays.entries()) {
+    const until = addDays(today, days)
+    while (!stop.aborted) {
+      const notices = await due.listDueNotices(database, { noticesGiven, until, limit: stepSize })
+      for (const notice of notices) {
+        if (stop.aborted) return
+        await due.giveRenewalNotice(database, notice, noticesGiven, today)
+      }
+      if (notices.length < stepSize) break
+    }
+  }
+}
+
+/** The cards of a product whose renewal the service orders from a day on. */
+interface RenewedCards {
+  readonly cardType: CardType
+  /** The type of the card itself; empty: as the product says. */
+  readonly renewalType: RenewalType | ''
+  readonly leadDays: number
+}
+
+async function renewAutomatically(context: RenewalContext, stop: AbortSignal): Promise<void> {
+  for (const product of await due.listProductsToRenew(context.database)) {
+    const types = product.renewalType === 'Automatic' ? (['', 'Automatic'] as const) : automatic
+    for (const renewalType of types) {
+      // A virtual card has nothing to produce: it is renewed on its last day.
+      for (const [cardType, leadDays] of [
+        ['Physical', product.renewalLeadDays],
+        ['Virtual', 0],
+      ] as const) {
+        await renewCards(context, product.productId, { cardType, renewalType, leadDays }, stop)
+      }
+    }
+  }
+}
+
+const automatic = ['Automatic'] as const
+
+async function renewCards(
+  context: RenewalContext,
+  productId: Parameters<typeof due.listCardsToRenew>[1]['productId'],
+  { cardType, leadDays, renewalType }: RenewedCards,
+  stop: AbortSignal,
+): Promise<void> {
+  const { database, now } = context
+  const until = addDays(formatDate(now()), leadDays)
+  let [afterValidUntil, afterToken] = ['0001-01-01', '']
+  while (!stop.aborted) {
+    const cards = await due.listCardsToRenew(database, {
+      productId,
+      cardType,
+      renewalType,
+      until,
+      afterValidUntil,
+      afterToken,
+      limit: stepSize,
+    })
+    for (const card of cards) {
+      if (stop.aborted) return
+      // A card that is refused is passed over, and listed again by the next sweep.
+      await orderDueRenewal(context, card, null)
+      afterValidUntil = card.validUntil
+      afterToken = card.publicToken
+    }
+    if (cards.length < stepSize) return
+  }
+}
+
+/**
+ * Does what a sweep on each day would have done when a clock is moved over several days, in the
+ * order of the days.
+ */
+export async function sweepDays(
+  context: RenewalContext,
+  from: Date,
+  to: Date,
+  stop: AbortSignal,
+): Promise<void> {
+  const { database } = context
+  const products = await due.listProductsToRenew(database)
+  const offsets = [
+    ...new Set([...noticeDays, ...products.map((each) => each.renewalLeadDays), 0, -1]),
+  ].sort((one, other) => other - one)
+  const last = formatDate(to)
+  let day = formatDate(from)
+  while (!stop.aborted) {
+    const next = await due.findNextExpiry(database)
+    if (next === null) break
+    // Before this day, nothing is due to any card.
+    const quietUntil = addDays(next, -renewalBounds.leadDays.maximum - 1)
+    if (quietUntil > day) day = quietUntil < last ? quietUntil : last
+    if (day >= last) break
+    day = findNextDay(day, offsets)
+    if (day >= last) break
+    const at = new Date(`${day}T12:00:00Z`)
+    await sweepCards({ ...context, now: () => at }, stop)
+  }
+  await sweepCards(context, stop)
+}
+
+/** Returns the first day after a day on which something can be due: cards expire with a month. */
+function findNextDay(day: string, offsets: readonly number[]): string {
+  for (let next = addDays(day, 1); ; next = addDays(next, 1)) {
+    if (offsets.some((offset) => addDays(next, offset + 1).endsWith('-01'))) return next
+  }
+}

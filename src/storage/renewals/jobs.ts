@@ -1,0 +1,164 @@
+import type { CardStatusCode } from '../../domain/card-status.ts'
+import type { ProductId, PublicToken } from '../../domain/identifiers.ts'
+import { type Connection, firstRow } from '../engine/database.ts'
+import { loadStatements } from '../engine/statements.ts'
+
+const declare = loadStatements(import.meta.url)
+
+/** The cards that a job renews, and for whom. */
+interface NewJob {
+  readonly jobId: string
+  readonly clientId: string
+  readonly productId: ProductId
+  /** `YYYY-MM-DD` */
+  readonly expiringBefore: string
+  readonly isDryRun: boolean
+  readonly requestId: string
+}
+
+const insert = declare<NewJob>('insert_job')
+
+export const insertJob = async (connection: Connection, job: NewJob): Promise<void> => {
+  await insert(connection, job)
+}
+
+type JobState = 'Listing' | 'Working' | 'Done'
+
+/** A job as its client sees it. */
+export interface JobRow {
+  readonly jobId: string
+  readonly productId: ProductId
+  readonly expiringBefore: string
+  readonly isDryRun: boolean
+  readonly state: JobState
+  readonly requestedAt: Date
+  readonly finishedAt: Date | null
+}
+
+const select = declare<{ jobId: string; clientId: string }, JobRow>('find_job')
+
+/** Returns a job of this client, or null. */
+export const findJob = async (
+  connection: Connection,
+  jobId: string,
+  clientId: string,
+): Promise<JobRow | null> => firstRow(await select(connection, { jobId, clientId }))
+
+interface OutcomeCount {
+  /** `ordered`, or the code of the refusal; null for cards that wait for their turn. */
+  readonly outcome: string | null
+  readonly count: number
+}
+
+const countRows = declare<{ jobId: string }, OutcomeCount>('count_outcomes')
+
+/** Counts the cards of a job by their outcome. */
+export const countOutcomes = (connection: Connection, jobId: string): Promise<OutcomeCount[]> =>
+  countRows(connection, { jobId })
+
+/** A job that is not done, with the last card that it listed. */
+export interface UndoneJob extends NewJob {
+  readonly state: JobState
+  readonly listedValidUntil: string
+  readonly listedStatusCode: string
+  readonly listedCreatedAt: string
+  readonly listedToken: string
+}
+
+const selectToDo = declare<object, UndoneJob>('find_job_to_do')
+
+/** Returns the oldest job that is not done, or null. */
+export const findJobToDo = async (connection: Connection): Promise<UndoneJob | null> =>
+  firstRow(await selectToDo(connection, {}))
+
+/** A place in the order of the cards of a client by expiry. */
+interface CardPlace {
+  readonly afterValidUntil: string
+  readonly afterStatusCode: string
+  readonly afterCreatedAt: string
+  readonly afterToken: string
+}
+
+interface ListedCard {
+  readonly publicToken: PublicToken
+  readonly productId: ProductId
+  readonly validUntil: string
+  readonly statusCode: CardStatusCode
+  readonly createdAt: string
+}
+
+const selectCards = declare<
+  CardPlace & { clientId: string; expiringBefore: string; limit: number },
+  ListedCard
+>('list_cards_of_job')
+const insertCards = declare<{ jobId: string; publicTokens: readonly string[] }>('insert_job_cards')
+const move = declare<CardPlace & { jobId: string }>('move_job')
+const begin = declare<{ jobId: string }>('begin_work')
+
+/** Lists the next cards of a job, in one transaction with its place. */
+export async function listNextCards(
+  connection: Connection,
+  job: UndoneJob,
+  limit: number,
+): Promise<void> {
+  const { clientId, expiringBefore, jobId, productId } = job
+  const cards = await selectCards(connection, {
+    clientId,
+    expiringBefore,
+    limit,
+    afterValidUntil: job.listedValidUntil,
+    afterStatusCode: job.listedStatusCode,
+    afterCreatedAt: job.listedCreatedAt,
+    afterToken: job.listedToken,
+  })
+  const due = cards.filter((card) => card.productId === productId)
+  const publicTokens = due.map(({ publicToken }) => publicToken)
+  if (publicTokens.length > 0) await insertCards(connection, { jobId, publicTokens })
+  const last = cards.at(-1)
+  if (last) {
+    await move(connection, {
+      jobId,
+      afterValidUntil: last.validUntil,
+      afterStatusCode: last.statusCode,
+      afterCreatedAt: last.createdAt,
+      afterToken: last.publicToken,
+    })
+  }
+  if (cards.length < limit) await begin(connection, { jobId })
+}
+
+const selectJobCards = declare<{ jobId: string; limit: number }, { publicToken: PublicToken }>(
+  'list_job_cards',
+)
+
+/** Lists cards of a job that had no turn yet. */
+export const listJobCards = async (
+  connection: Connection,
+  jobId: string,
+  limit: number,
+): Promise<PublicToken[]> => {
+  const rows = await selectJobCards(connection, { jobId, limit })
+  return rows.map(({ publicToken }) => publicToken)
+}
+
+const update = declare<{ publicToken: PublicToken; jobId: string; outcome: string }>('set_outcome')
+
+/** Records what became of a card, once. */
+export const setOutcome = async (
+  connection: Connection,
+  jobId: string,
+  publicToken: PublicToken,
+  outcome: string,
+): Promise<void> => {
+  await update(connection, { publicToken, jobId, outcome })
+}
+
+const finish = declare<{ jobId: string; now: Date }>('finish_job')
+
+export const finishJob = async (
+  connection: Connection,
+  jobId: string,
+  now: Date,
+): Promise<void> => {
+  await finish(connection, { jobId, now })
+}

@@ -1,0 +1,144 @@
+import assert from 'node:assert/strict'
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { before, suite, test } from 'node:test'
+import { setTimeout as pause } from 'node:timers/promises'
+import { fileURLToPath } from 'node:url'
+import { doRenewals } from '../../../src/operations/renewals/jobs.ts'
+import { openPostgres } from '../../support/postgres.ts'
+import {
+  openServerDatabase,
+  openTestService,
+  sql,
+  type TestService,
+} from '../../support/service.ts'
+
+/** 100,000 in the long run; some in each. */
+const cardCount = Number(process.env.TEST_RENEWED_CARDS ?? 1_500)
+const today = '2031-03-15T10:00:00Z'
+const postgres = await openPostgres()
+
+suite('renewals of many cards', { skip: postgres.leftOut }, () => {
+  let service: TestService
+  let url: string
+  before(async () => {
+    const opened = await openServerDatabase(postgres)
+    url = opened.url
+    const env = { RATE_LIMIT: 'off', SANDBOX_CLOCK: today }
+    service = await openTestService({ database: opened.database, env })
+    await makeCards()
+  })
+
+  /** Copies of one card: some expire soon, some too late, some are closed, some wait already. */
+  async function makeCards(): Promise<void> {
+    const { publicToken } = await service.createCard({ cardType: 'Physical', activateNow: true })
+    await sql(
+      service.database,
+      `insert into card (public_token, client_id, product_id, card_type, masked_pan, encrypted_pan,
+         personal_data, start_date, expiry_date, waiting_expiry_date, line_token, status_code,
+         pin_block, pvv, pin_key, cvk, last_sequence)
+       select token, client_id, product_id, card_type, masked_pan, encrypted_pan, personal_data,
+         '2027-04-01',
+         case when n % 10 = 1 then date '2031-08-31' else date '2031-04-30' end,
+         case when n % 10 = 3 then date '2031-04-30' end,
+         token, case when n % 10 = 2 then '83' else '00' end, pin_block, pvv, pin_key, cvk, 1
+       from card
+       cross join (
+         select n, (1000000000 + n)::text as token from generate_series(1, $2::integer) as n
+       ) as copies
+       where public_token = $1`,
+      [publicToken, cardCount],
+    )
+    await sql(
+      service.database,
+      `insert into plastic (public_token, plastic_number, card_type, reason, state, start_date,
+         expiry_date, delivery_status)
+       select public_token, 0, card_type, 'Issue', 'Current', start_date, expiry_date, 'Delivered'
+       from card where public_token <> $1
+       union all
+       select public_token, 1, card_type, 'Reprint', 'Waiting', start_date, expiry_date, 'Ordered'
+       from card where waiting_expiry_date is not null`,
+      [publicToken],
+    )
+  }
+
+  const request = async (body: object) => {
+    const answer = await service.call('POST', '/renewals', {
+      body: { productId: 1001, expiringBefore: '2031-09-01', ...body },
+    })
+    assert.equal(answer.status, 202, answer.text)
+    return answer.json.jobId as string
+  }
+  const read = async (jobId: string) => (await service.call('GET', `/renewals/${jobId}`)).json
+  const tenth = cardCount / 10
+
+  test('a dry run counts what the job then orders, and a job that is killed five times orders each once', async () => {
+    const dry = await request({ dryRun: true })
+    await doRenewals(service.issuing)
+    const foreseen = await read(dry)
+    assert.equal(foreseen.status, 'Done')
+    assert.equal(foreseen.due, 9 * tenth)
+    assert.equal(foreseen.ordered, 7 * tenth)
+    assert.deepEqual(foreseen.refused, { renewal_in_progress: tenth, renewal_not_due: tenth })
+
+    const jobId = await request({})
+    let kills = 0
+    while ((await read(jobId)).status !== 'Done') {
+      const path = fileURLToPath(new URL('renewing-process.ts', import.meta.url))
+      const child = spawn(process.execPath, [path, url, today], { stdio: 'inherit' })
+      const exit = once(child, 'exit')
+      if (kills < 5) {
+        // Killed once it has done some more of the work.
+        const done = (await read(jobId)).ordered
+        while ((await read(jobId)).ordered <= done && child.exitCode === null) await pause(10)
+        child.kill('SIGKILL')
+        kills += 1
+      }
+      const [code, signal] = await exit
+      assert.ok(code === 0 || signal === 'SIGKILL', `exit ${code}`)
+    }
+    assert.equal(kills, 5)
+    const { due, ordered, refused } = await read(jobId)
+    assert.deepEqual(
+      { due, ordered, refused },
+      { due: foreseen.due, ordered: foreseen.ordered, refused: foreseen.refused },
+    )
+    const [rows] = await sql<{ plastics: number; cards: number; events: number }>(
+      service.database,
+      `select count(*)::integer as plastics, count(distinct public_token)::integer as cards,
+         (select count(*)::integer from event where type = 'card.renewal_ordered') as events
+       from plastic where reason = 'Renewal'`,
+    )
+    assert.deepEqual(rows, { plastics: ordered, cards: ordered, events: ordered })
+  })
+
+  test('a job that is repeated orders nothing more: its cards reach further now', async () => {
+    const jobId = await request({})
+    await doRenewals(service.issuing)
+    const { due, ordered, refused } = await read(jobId)
+    assert.equal(due, 2 * tenth)
+    assert.equal(ordered, 0)
+    assert.deepEqual(refused, { renewal_in_progress: tenth, renewal_not_due: tenth })
+  })
+
+  test('a job renews the cards of its product and its client, and no other client reads it', async () => {
+    const jobId = await request({ productId: 1002 })
+    await doRenewals(service.issuing)
+    assert.equal((await read(jobId)).due, 0)
+    const other = await service.call('GET', `/renewals/${jobId}`, { as: 'otherClient' })
+    assert.equal(other.status, 404)
+    const own = { productId: 1001, expiringBefore: '2031-09-01' }
+    const asked = await service.call('POST', '/renewals', { as: 'otherClient', body: own })
+    await doRenewals(service.issuing)
+    const path = `/renewals/${asked.json.jobId}`
+    assert.equal((await service.call('GET', path, { as: 'otherClient' })).json.due, 0)
+  })
+
+  test('a request that is sent twice under one key is one job', async () => {
+    const body = { productId: 1001, expiringBefore: '2031-09-01', dryRun: true }
+    const given = { body, headers: { 'idempotency-key': 'renewals-1' } }
+    const first = await service.call('POST', '/renewals', given)
+    const again = await service.call('POST', '/renewals', given)
+    assert.equal(again.json.jobId, first.json.jobId)
+  })
+})

@@ -127,11 +127,7 @@ export interface paths {
         readonly delete?: never;
         readonly options?: never;
         readonly head?: never;
-        /**
-         * Complete a replacement
-         * @description Retires a replaced card now, whether or not its successor has been activated.
-         */
-        readonly patch: operations["patchReplacement"];
+        readonly patch?: never;
         readonly trace?: never;
     };
     readonly "/thr/processor/cards/{publicToken}/renew": {
@@ -4515,81 +4511,6 @@ export interface operations {
         };
     };
     readonly completeReplacement: {
-        readonly parameters: {
-            readonly query?: never;
-            readonly header?: {
-                /** @description Any 1 to 255 visible ASCII characters, new for each new request. A repeat with the same key returns the first 2xx answer for 24 hours, and has no second effect. */
-                readonly "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
-            };
-            readonly path: {
-                /** @description From the answer of Create Card. */
-                readonly publicToken: string;
-            };
-            readonly cookie?: never;
-        };
-        readonly requestBody?: {
-            readonly content: {
-                /** @example {} */
-                readonly "application/json": components["schemas"]["EmptyBody"];
-            };
-        };
-        readonly responses: {
-            /** @description No content. */
-            readonly 204: {
-                headers: {
-                    readonly "X-Request-Id": components["headers"]["X-Request-Id"];
-                    readonly "Api-Version": components["headers"]["Api-Version"];
-                    readonly "Idempotency-Replayed": components["headers"]["Idempotency-Replayed"];
-                    readonly RateLimit: components["headers"]["RateLimit"];
-                    readonly "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
-                    readonly [name: string]: unknown;
-                };
-                content?: never;
-            };
-            readonly 400: components["responses"]["MalformedRequest"];
-            readonly 401: components["responses"]["Unauthenticated"];
-            readonly 403: components["responses"]["InsufficientScope"];
-            readonly 404: components["responses"]["CardNotFound"];
-            /**
-             * @description `idempotency_key_in_use`: A request with this Idempotency-Key is still running.
-             *
-             *     `not_replaced`: The card is not replaced.
-             */
-            readonly 409: {
-                headers: {
-                    readonly "X-Request-Id": components["headers"]["X-Request-Id"];
-                    readonly "Api-Version": components["headers"]["Api-Version"];
-                    readonly "Retry-After": components["headers"]["Retry-After"];
-                    readonly [name: string]: unknown;
-                };
-                content: {
-                    readonly "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            readonly 413: components["responses"]["BodyTooLarge"];
-            readonly 415: components["responses"]["UnsupportedMediaType"];
-            readonly 421: components["responses"]["MisdirectedRequest"];
-            /**
-             * @description `validation_failed`: The request has members that are not valid.
-             *
-             *     `idempotency_key_reused`: This Idempotency-Key belongs to another request.
-             */
-            readonly 422: {
-                headers: {
-                    readonly "X-Request-Id": components["headers"]["X-Request-Id"];
-                    readonly "Api-Version": components["headers"]["Api-Version"];
-                    readonly [name: string]: unknown;
-                };
-                content: {
-                    readonly "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            readonly 429: components["responses"]["RateLimited"];
-            readonly 500: components["responses"]["InternalError"];
-            readonly 503: components["responses"]["Unavailable"];
-        };
-    };
-    readonly patchReplacement: {
         readonly parameters: {
             readonly query?: never;
             readonly header?: {

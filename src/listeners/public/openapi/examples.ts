@@ -92,7 +92,6 @@ export const bodyExamples: Readonly<Record<string, object>> = {
   changeCardStatus,
   replaceCard,
   completeReplacement: {},
-  patchReplacement: {},
   replaceCardControls,
   explainControls,
   backTestCardControls,

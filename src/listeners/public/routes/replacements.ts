@@ -56,11 +56,13 @@ export function completeReplacementRoutes({ app, base, issuing }: PublicApi): vo
       {
         config: { access: 'cards.write', repeatable: true, problems: ['not_replaced'] },
         schema: {
-          operationId: method === 'put' ? 'completeReplacement' : 'patchReplacement',
+          operationId: 'completeReplacement',
           summary: 'Complete a replacement',
           description:
             'Retires a replaced card now, whether or not its successor has been activated.',
           tags: ['Cards'],
+          // The document describes one of the two methods, which do the same.
+          hide: method === 'patch',
           params: cardSchemas.CardParamsSchema,
           body: EmptyBodySchema,
           response: { 204: cardSchemas.NoContentSchema },

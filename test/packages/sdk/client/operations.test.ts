@@ -6,6 +6,7 @@ import { inspect } from 'node:util'
 import { parseVerifierKeys } from '../../../../packages/audit/audit.ts'
 import {
   CallFailed,
+  CardAlreadyReplaced,
   CardClosed,
   CardNotFound,
   type CreateCard,
@@ -141,6 +142,15 @@ test('every operation of the document has its method, which the service understa
   const { publicToken: chipCard } = plastic
   await pinfold.cards.renew(chipCard, { renewStep: 'RenewWithSameExpiry' })
   await pinfold.cards.cancelRenewal(chipCard)
+  const { publicToken: damaged } = await pinfold.cards.create({ ...ana, cardType: 'Physical' })
+  const successor = await pinfold.cards.replace(damaged, { reason: 'Damaged' })
+  assert.equal(successor.replacementFor, damaged)
+  await assert.rejects(pinfold.cards.replace(damaged), (error) => {
+    assert.ok(error instanceof CardAlreadyReplaced)
+    assert.equal(error.replacedBy, successor.publicToken)
+    return true
+  })
+  await pinfold.cards.completeReplacement(damaged)
   await pinfold.cards.changeStatus(chipCard, { cardStatusCode: '00' })
   const { chips, virtualChips } = pinfold
   assert.equal((await virtualChips.make(chipCard)).atc, 0)

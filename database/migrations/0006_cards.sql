@@ -81,11 +81,13 @@ create index card_by_client_expiry
   where status_code in ('02', '00', '62');
 create index card_by_expiry on card (valid_until) where status_code in ('02', '00', '62');
 
--- A change of a product locks it and checks whether the product has cards.
-create index card_by_product on card (product_id);
+-- Also for a change of a product, which locks it and checks whether the product has cards.
+create index card_by_product
+  on card (product_id, client_id, card_type, created_at, public_token);
+create index card_by_type on card (card_type, client_id, created_at, public_token);
 
--- The search of operators over the cards of all clients, newest first. None of these columns ever
--- changes, so that a change of a card's row can stay on its page.
+-- The search of operators over the cards of all clients, newest first. These columns seldom
+-- change, so that a change of a card's row can stay on its page.
 create index card_by_last_four on card (right(masked_pan, 4), created_at, public_token);
 create index card_by_any_reference on card (lower(customer_reference), created_at, public_token)
   where customer_reference is not null;

@@ -5,6 +5,7 @@ import { asClient } from '../connection/connection.ts'
 import { readJsonFile } from '../files.ts'
 import { formatTries, line, sheet, table } from '../output.ts'
 import { findPrice, priceOptions } from '../price.ts'
+import { cardChangeOptions, cardFilterOptions, parseCardFilter } from './card-options.ts'
 
 interface Card {
   readonly publicToken: string
@@ -89,21 +90,6 @@ const fileOption: cli.Options = {
   },
 }
 
-const filterOptions: cli.Options = {
-  reference: {
-    type: 'string',
-    value: 'TEXT',
-    help: 'only cards with this customerReference',
-    pointer: '/customerReference',
-  },
-  status: {
-    type: 'string',
-    value: 'CODE',
-    help: 'only cards with this cardStatusCode',
-    pointer: '/cardStatusCode',
-  },
-}
-
 const statusOptions: cli.Options = {
   set: {
     type: 'string',
@@ -138,15 +124,12 @@ export const cardCommands: readonly cli.Command[] = [
   {
     words: 'cards list',
     summary: "lists the client's cards, newest first",
-    options: { ...filterOptions, ...cli.limitOption },
+    options: { ...cardFilterOptions, ...cli.limitOption },
     connection: cli.clientConnection,
     example: 'pinfold cards list --status 00',
     run: (call) =>
       asClient(call, async ({ base, readAll }) => {
-        const filter = cli.given({
-          customerReference: cli.findText(call, 'reference'),
-          cardStatusCode: cli.findText(call, 'status'),
-        }) as Record<string, string>
+        const filter = parseCardFilter(call)
         const cards = await readAll<Card>(
           `${base}/cards?${new URLSearchParams(filter)}`,
           cli.parseLimit(call),
@@ -173,6 +156,22 @@ export const cardCommands: readonly cli.Command[] = [
     run: (call) =>
       asClient(call, async ({ ask, base }) => {
         const card = await ask<Card>('GET', `${base}/cards/${parseToken(call)}`)
+        return { json: card, text: sheet(card) }
+      }),
+  },
+  {
+    words: 'cards change',
+    names: ['CARD'],
+    summary: "changes members of a card's record",
+    options: cardChangeOptions,
+    connection: cli.clientConnection,
+    example: 'pinfold cards change 4820117360 --file change.json',
+    run: (call) =>
+      asClient(call, async ({ ask, base }) => {
+        const path = `${base}/cards/${parseToken(call)}`
+        cli.requireOptions(call, ['file'])
+        await ask('PATCH', path, await readJsonFile(cli.findText(call, 'file') ?? ''))
+        const card = await ask<Card>('GET', path)
         return { json: card, text: sheet(card) }
       }),
   },

@@ -10,7 +10,12 @@ import { type TryStatus, tryStatus } from '../../domain/tries.ts'
 import type { Hsm } from '../../hsm/contract/hsm.ts'
 import * as storedCards from '../../storage/cards/cards.ts'
 import type { CardAndClientLimit, Limit } from '../../storage/cards/limits.ts'
-import { type CardFilter, type CardPosition, listCardRows } from '../../storage/cards/lists.ts'
+import {
+  type CardFilter,
+  type CardKind,
+  type CardPosition,
+  listCardRows,
+} from '../../storage/cards/lists.ts'
 import { findRecordParts, type RecordParts } from '../../storage/cards/records.ts'
 import type { Database } from '../../storage/engine/database.ts'
 import type { EventType, NewEvent } from '../../storage/events/events.ts'
@@ -91,6 +96,8 @@ export async function findCard(
   if (!card) throw new Problem('card_not_found')
   return cardRecord(context, card, parts.get(publicToken))
 }
+
+export type { CardKind }
 
 /** One page of cards, with the start of the next page if there is one. */
 interface CardPage {

@@ -314,6 +314,102 @@ from (
 order by created_at desc, public_token desc
 limit 101;
 
+-- name: list_tokens_of_type
+select public_token as "publicToken",
+  to_char(created_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') as "position"
+from card
+where (card_type, client_id, created_at, public_token)
+    < (:cardType, :clientId, :createdAt::timestamptz, :publicToken::text)
+  and (card_type, client_id) >= (:cardType, :clientId)
+order by card_type desc, client_id desc, created_at desc, public_token desc
+limit 101;
+
+-- name: list_tokens_of_product_and_type
+select public_token as "publicToken",
+  to_char(created_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') as "position"
+from card
+where (product_id, client_id, card_type, created_at, public_token)
+    < (:productId, :clientId, :cardType, :createdAt::timestamptz, :publicToken::text)
+  and (product_id, client_id, card_type) >= (:productId, :clientId, :cardType)
+order by product_id desc, client_id desc, card_type desc, created_at desc, public_token desc
+limit 101;
+
+-- Scans each type separately, in the order of the index.
+-- name: list_tokens_of_product
+select public_token as "publicToken",
+  to_char(created_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') as "position"
+from (
+  (
+    select public_token, created_at
+    from card
+    where (product_id, client_id, card_type, created_at, public_token)
+        < (:productId, :clientId, 'Physical', :createdAt::timestamptz, :publicToken::text)
+      and (product_id, client_id, card_type) >= (:productId, :clientId, 'Physical')
+    order by product_id desc, client_id desc, card_type desc, created_at desc, public_token desc
+    limit 101
+  ) union all (
+    select public_token, created_at
+    from card
+    where (product_id, client_id, card_type, created_at, public_token)
+        < (:productId, :clientId, 'Virtual', :createdAt::timestamptz, :publicToken::text)
+      and (product_id, client_id, card_type) >= (:productId, :clientId, 'Virtual')
+    order by product_id desc, client_id desc, card_type desc, created_at desc, public_token desc
+    limit 101
+  )
+) as scanned
+order by created_at desc, public_token desc
+limit 101;
+
+-- name: list_tokens_of_metadata
+select public_token as "publicToken",
+  to_char(created_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') as "position"
+from card_metadata
+where (client_id, key, value, created_at, public_token)
+    < (:clientId, :key, :value, :createdAt::timestamptz, :publicToken::text)
+  and (client_id, key, value) >= (:clientId, :key, :value)
+order by client_id desc, key desc, value desc, created_at desc, public_token desc
+limit 101;
+
+-- Scans each expiry separately.
+-- name: list_tokens_expiring
+select public_token as "publicToken",
+  to_char(created_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') as "position"
+from (
+  select scanned.public_token, scanned.created_at
+  from unnest(:expiries::date[]) as asked (valid_until)
+  cross join unnest(array['00', '02', '62']) as allowed (status_code)
+  cross join lateral (
+    select public_token, created_at
+    from card
+    where (client_id, valid_until, status_code, created_at, public_token)
+        < (:clientId, asked.valid_until, allowed.status_code,
+          :createdAt::timestamptz, :publicToken::text)
+      and (client_id, valid_until, status_code)
+        >= (:clientId, asked.valid_until, allowed.status_code)
+      and status_code in ('00', '02', '62')
+    order by client_id desc, valid_until desc, status_code desc, created_at desc,
+      public_token desc
+    limit 101
+  ) as scanned
+  order by scanned.created_at desc, scanned.public_token desc
+  limit 101
+) as scanned
+order by created_at desc, public_token desc
+limit 101;
+
+-- A cluster cannot scan each of several expiries: each node reads and discards other cards.
+-- name: list_tokens_expiring_on_nodes
+select public_token as "publicToken",
+  to_char(created_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') as "position"
+from card
+where (client_id, created_at, public_token)
+    < (:clientId, :createdAt::timestamptz, :publicToken::text)
+  and (client_id) >= (:clientId)
+  and valid_until >= :today::date and valid_until < :expiringBefore::date
+  and status_code in ('00', '02', '62')
+order by client_id desc, created_at desc, public_token desc
+limit 101;
+
 -- Reads each card through its key.
 -- name: list_cards_by_tokens
 select card.public_token as "publicToken", card.product_id as "productId",

@@ -1,5 +1,6 @@
 import { type CardStatusCode, isFinal } from '../../domain/card-status.ts'
-import type { PublicToken } from '../../domain/identifiers.ts'
+import type { ProductId, PublicToken } from '../../domain/identifiers.ts'
+import type { CardType } from '../../domain/product.ts'
 import { type Connection, type Database, firstRow } from '../engine/database.ts'
 import { loadStatements } from '../engine/statements.ts'
 import type { CardWithTries } from './cards.ts'
@@ -13,12 +14,22 @@ export interface CardPosition {
 export interface CardFilter {
   readonly customerReference: string | null
   readonly statusCode: CardStatusCode | null
+  /** Instead of the members before: only cards of this kind. */
+  readonly kind?: CardKind | null
   /** `YYYY-MM-DD`: the day that decides whether a card is expired. */
   readonly today: string
   readonly after: CardPosition | null
   /** At most 100, the longest page. */
   readonly limit: number
 }
+
+/** What the cards of a list have in common, besides a reference and a status. */
+export type CardKind =
+  | { readonly cardType: CardType }
+  | { readonly productId: ProductId; readonly cardType: CardType | null }
+  | { readonly key: string; readonly value: string }
+  /** `YYYY-MM-DD`: neither closed nor expired, and expired on this day. */
+  | { readonly expiringBefore: string }
 
 /** One page of a client's cards, and where the next page begins; null after the last card. */
 interface CardPageRows {
@@ -50,7 +61,15 @@ export async function listCardRows(
   clientId: string,
   filter: CardFilter,
 ): Promise<CardPageRows> {
-  const listed = await listTokens(database, clientId, filter)
+  const { after, kind, today } = filter
+  const start: PageStart = {
+    clientId,
+    createdAt: after?.createdAt ?? 'infinity',
+    publicToken: after?.publicToken ?? '',
+  }
+  const listed = kind
+    ? await listKind(database, start, kind, today)
+    : await listTokens(database, start, filter)
   const page = listed.slice(0, filter.limit)
   const last = listed.length > filter.limit ? page.at(-1) : undefined
   return {
@@ -103,14 +122,9 @@ type OnDay = { readonly today: string }
  */
 async function listTokens(
   database: CardDatabase,
-  clientId: string,
-  { after, customerReference, statusCode, today }: CardFilter,
+  start: PageStart,
+  { customerReference, statusCode, today }: CardFilter,
 ): Promise<ListedToken[]> {
-  const start: PageStart = {
-    clientId,
-    createdAt: after?.createdAt ?? 'infinity',
-    publicToken: after?.publicToken ?? '',
-  }
   if (statusCode === null) {
     return customerReference === null
       ? selectTokens(database, start)
@@ -118,7 +132,7 @@ async function listTokens(
   }
   // Whether a card of the client has expired unswept, if that matters for the status.
   const isFixed = isFinal(statusCode) && statusCode !== '54'
-  const oldest = isFixed ? null : await findNextExpiry(database, clientId, beforeAll)
+  const oldest = isFixed ? null : await findNextExpiry(database, start.clientId, beforeAll)
   const isUnswept = oldest !== null && oldest < today
   if (customerReference !== null) {
     const ofReference = { ...start, customerReference }
@@ -131,6 +145,46 @@ async function listTokens(
   return statusCode === '54'
     ? listExpired(database, start, today)
     : listUnexpired(database, { ...start, statusCode }, today)
+}
+
+const selectOfType = declare<PageStart & { cardType: CardType }, ListedToken>('list_tokens_of_type')
+const selectOfProduct = declare<PageStart & { productId: ProductId }, ListedToken>(
+  'list_tokens_of_product',
+)
+const selectOfProductAndType = declare<
+  PageStart & { productId: ProductId; cardType: CardType },
+  ListedToken
+>('list_tokens_of_product_and_type')
+const selectOfMetadata = declare<PageStart & { key: string; value: string }, ListedToken>(
+  'list_tokens_of_metadata',
+)
+const selectExpiring = declare<PageStart & OfExpiries, ListedToken>('list_tokens_expiring')
+const selectExpiringOnNodes = declare<PageStart & OnDay & { expiringBefore: string }, ListedToken>(
+  'list_tokens_expiring_on_nodes',
+)
+
+/** Lists the cards of a kind. Each kind has an index in the order of the list. */
+async function listKind(
+  database: CardDatabase,
+  start: PageStart,
+  kind: CardKind,
+  today: string,
+): Promise<ListedToken[]> {
+  if ('key' in kind) return selectOfMetadata(database, { ...start, ...kind })
+  if ('expiringBefore' in kind) {
+    const { expiringBefore } = kind
+    if (database.isCluster()) {
+      return selectExpiringOnNodes(database, { ...start, today, expiringBefore })
+    }
+    const expiries = await listExpiries(database, start.clientId)
+    const expiring = expiries.filter((date) => date >= today && date < expiringBefore)
+    return selectExpiring(database, { ...start, expiries: expiring })
+  }
+  if (!('productId' in kind)) return selectOfType(database, { ...start, ...kind })
+  const { cardType, productId } = kind
+  return cardType === null
+    ? selectOfProduct(database, { ...start, productId })
+    : selectOfProductAndType(database, { ...start, productId, cardType })
 }
 
 type OfExpiries = { readonly expiries: readonly string[] }

@@ -10,7 +10,7 @@ import {
   searchAuthorizations,
 } from '../../../src/storage/authorizations/records.ts'
 import { listAttemptRows } from '../../../src/storage/authorizations/tries.ts'
-import { type CardFilter, listCardRows } from '../../../src/storage/cards/lists.ts'
+import { type CardFilter, type CardKind, listCardRows } from '../../../src/storage/cards/lists.ts'
 import { searchCards } from '../../../src/storage/cards/search.ts'
 import {
   findStatusEvent,
@@ -233,6 +233,15 @@ const deep = {
   publicToken: parsePublicToken('1000000030'),
 }
 
+const kinds: readonly CardKind[] = [
+  { cardType: 'Virtual' },
+  { cardType: 'Physical' },
+  { productId: makeProductId(1), cardType: null },
+  { productId: makeProductId(1), cardType: 'Virtual' },
+  { key: 'costCentre', value: '4711' },
+  { expiringBefore: '2999-01-01' },
+]
+
 /**
  * Every list that a client may ask for: from its beginning and from its depth, with and without a
  * match.
@@ -248,6 +257,15 @@ const reads: readonly (readonly [string, (connection: Asked) => Promise<unknown>
         ] as const
       }),
     ),
+  ),
+  ...[null, deep].flatMap((after) =>
+    kinds.map((kind) => {
+      const filter = pageOf({ after, kind })
+      return [
+        `cards of ${JSON.stringify(kind)}, after ${after?.publicToken}`,
+        (connection: Asked) => listCardRows(connection, big, filter),
+      ] as const
+    }),
   ),
   ...['0', '19990'].flatMap((after) =>
     [null, ['card.created'], ['pin.blocked', 'cvv.blocked'], ['card.created', 'pin.blocked']].map(
@@ -399,7 +417,8 @@ test('no list of cards looks at more than its page before the tables have statis
 }, async () => {
   await empty()
   await fillCards(manyRows, '2030-11-30')
-  await assertBounded((name) => !name.startsWith('cards'))
+  // Without statistics, the planner sorts the cards of an expiry.
+  await assertBounded((name) => !name.startsWith('cards') || name.includes('expiringBefore'))
 })
 
 // In this order over the same rows, of which filling in takes longest.
@@ -432,7 +451,7 @@ test('the statuses of cards that are not closed are those that their indexes hav
     `select pg_get_expr(indpred, indrelid) as condition from pg_index
      where indrelid = 'card'::regclass and pg_get_expr(indpred, indrelid) like '%status_code%'`,
   )
-  assert.equal(rows.length, 2)
+  assert.equal(rows.length, 3)
   const open = cardStatusCodes.filter((code) => !isFinal(code))
   for (const { condition } of rows) {
     const codes = [...condition.matchAll(/'([0-9]{2})'/g)].map(([, code]) => code)

@@ -33,7 +33,7 @@ export interface paths {
         };
         /**
          * List cards
-         * @description The client's cards, newest first.
+         * @description The client's cards, newest first. `cardStatusCode` filters all of them or those of a `customerReference`, and `cardType` those of a `cardProduct`. Other filters stand alone.
          */
         readonly get: operations["listCards"];
         readonly put?: never;
@@ -4005,10 +4005,22 @@ export interface operations {
             readonly query?: {
                 readonly customerReference?: string;
                 readonly cardStatusCode?: "00" | "02" | "41" | "43" | "46" | "54" | "62" | "83";
+                /**
+                 * @description Neither closed nor expired, and expired on this day.
+                 * @example 2030-12-01
+                 */
+                readonly expiringBefore?: string;
+                /** @example 1001 */
+                readonly cardProduct?: string;
+                readonly cardType?: string;
                 /** @description 1 to 100; default 100. */
                 readonly limit?: number;
                 /** @description From the `Link` header of the previous page. */
                 readonly cursor?: string;
+                /** @description One key with its value: `metadata[costCentre]=4711`. */
+                readonly metadata?: {
+                    readonly [key: string]: string;
+                };
             };
             readonly header?: never;
             readonly path?: never;

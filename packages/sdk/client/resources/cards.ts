@@ -94,8 +94,11 @@ export function cards({ cancel, get, page, patch, post, put }: Calls): Cards {
       readAfter(patch<'changeCard'>(path`/cards/${publicToken}`, change, options), () =>
         retrieve(publicToken, options),
       ),
-    list: (query = {}, options) =>
-      listing((rest) => page<'listCards'>(path`/cards`, rest, options), query),
+    list({ metadata = {}, ...query } = {}, options) {
+      const filters = Object.entries(metadata).map(([key, value]) => [`metadata[${key}]`, value])
+      const first = { ...query, ...Object.fromEntries(filters) }
+      return listing((rest) => page<'listCards'>(path`/cards`, rest, options), first)
+    },
     changeStatus: (publicToken, change, options) =>
       readAfter(put<'changeCardStatus'>(path`/cards/${publicToken}/status`, change, options), () =>
         retrieveStatus(publicToken, options),

@@ -90,6 +90,7 @@ export const openapiOptions = (described: Description): FastifyDynamicSwaggerOpt
       isBodyRequired: bodyRequired === true,
       isDisclosure: discloses === true,
       isOpen: access === 'open',
+      isMetadataFilter: hasPatterns(schema.querystring),
     }
     const scopes = access === 'open' ? [] : listNeededScopes(access)
     return {
@@ -104,6 +105,9 @@ export const openapiOptions = (described: Description): FastifyDynamicSwaggerOpt
   },
   transformObject: finishDocument(described),
 })
+
+const hasPatterns = (schema: unknown): boolean =>
+  typeof schema === 'object' && schema !== null && 'patternProperties' in schema
 
 /** The problem codes of a route, in the order of docs/reference/api.md, "Order of checks". */
 export function listProblemCodes({

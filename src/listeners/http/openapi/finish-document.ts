@@ -27,6 +27,8 @@ export interface RouteNotes {
   readonly isDisclosure: boolean
   /** Whether the route needs no token. */
   readonly isOpen: boolean
+  /** Whether a list can be filtered by a key of metadata. */
+  readonly isMetadataFilter: boolean
 }
 
 /** The member of an operation that has its {@link RouteNotes} until the document is finished. */
@@ -60,6 +62,16 @@ const idempotencyKey = {
     'Any 1 to 255 visible ASCII characters, new for each new request. A repeat with the same ' +
     'key returns the first 2xx answer for 24 hours, and has no second effect.',
   schema: { type: 'string', pattern: '^[\\x21-\\x7e]{1,255}$' },
+}
+
+const metadataParameter = {
+  name: 'metadata',
+  in: 'query',
+  required: false,
+  style: 'deepObject',
+  explode: true,
+  description: 'One key with its value: `metadata[costCentre]=4711`.',
+  schema: { type: 'object', additionalProperties: { type: 'string' } },
 }
 
 /** Replaces repeated parts with references, and adds the parts that the generator does not know. */
@@ -106,6 +118,7 @@ function finishOperation(
       ...parameter,
       schema: name === 'limit' ? pageSize : referring(schema),
     })),
+    ...(notes.isMetadataFilter ? [metadataParameter] : []),
     ...(notes.isRepeatable ? [{ $ref: '#/components/parameters/IdempotencyKey' }] : []),
   ]
   const answers = mapValues(responses, (response, status) => ({
@@ -219,6 +232,7 @@ function findListedType(values: readonly unknown[]): string {
 const equivalents: Readonly<Record<string, object>> = {
   id: { format: 'uuid' },
   'birth-date': { format: 'date' },
+  'calendar-date': { format: 'date' },
   'year-month': { pattern: '^[0-9]{4}-(0[1-9]|1[0-2])$' },
   'country-code': { pattern: '^[A-Z]{3}$' },
 }

@@ -1,9 +1,10 @@
-import Type from 'typebox'
+import Type, { type Static } from 'typebox'
 import { parseExpiry } from '../../../domain/calendar.ts'
-import { isPositiveInteger, isPublicToken } from '../../../domain/identifiers.ts'
+import { isPositiveInteger, isPublicToken, makeProductId } from '../../../domain/identifiers.ts'
 import { mayLackPostalCode } from '../../../domain/postal-codes.ts'
+import { parameterFault, validationFailed } from '../../../domain/problem.ts'
 import { parseCardType } from '../../../domain/product.ts'
-import { findCard, listCards } from '../../../operations/cards/cards.ts'
+import { type CardKind, findCard, listCards } from '../../../operations/cards/cards.ts'
 import { createCard } from '../../../operations/cards/create-card.ts'
 import { changeCardRecord } from '../../../operations/cards/record-changes.ts'
 import { changeCardStatus, findCardStatus } from '../../../operations/cards/status.ts'
@@ -111,7 +112,10 @@ export function listCardsRoute({ app, base, issuing }: PublicApi): void {
       schema: {
         operationId: 'listCards',
         summary: 'List cards',
-        description: "The client's cards, newest first.",
+        description:
+          "The client's cards, newest first. `cardStatusCode` filters all of them or those of a " +
+          '`customerReference`, and `cardType` those of a `cardProduct`. Other filters stand ' +
+          'alone.',
         tags: ['Cards'],
         querystring: cardSchemas.ListCardsQuerySchema,
         response: { 200: Type.Array(cardSchemas.CardSchema) },
@@ -120,6 +124,7 @@ export function listCardsRoute({ app, base, issuing }: PublicApi): void {
     async (request, reply) => {
       const { cardStatusCode, cursor, customerReference, limit } = request.query
       const { cards, next } = await listCards(issuing, createRequester(request), {
+        kind: parseKind(request.query),
         customerReference: customerReference ?? null,
         statusCode: cardStatusCode ?? null,
         after: pages.readCursor(cursor, ([at, publicToken]) => {
@@ -137,6 +142,34 @@ export function listCardsRoute({ app, base, issuing }: PublicApi): void {
       return [...cards]
     },
   )
+}
+
+/**
+ * Parses the filter by a kind of cards; null without one. Each has an index of its own, so that few
+ * can be combined.
+ * @throws `Problem` `validation_failed` naming a filter that cannot be combined.
+ */
+function parseKind(query: Static<typeof cardSchemas.ListCardsQuerySchema>): CardKind | null {
+  const metadata = Object.entries(query).flatMap(([name, value]) => {
+    const [, key] = /^metadata\[(.+)\]$/.exec(name) ?? []
+    return key === undefined ? [] : [{ key, value: String(value) }]
+  })
+  const { cardProduct, cardStatusCode, cardType: type, customerReference, expiringBefore } = query
+  const cardType = type === undefined ? null : parseCardType(type)
+  const kinds: CardKind[] = [
+    ...metadata,
+    ...(expiringBefore === undefined ? [] : [{ expiringBefore }]),
+    ...(cardProduct === undefined
+      ? []
+      : [{ productId: makeProductId(Number(cardProduct)), cardType }]),
+    ...(cardProduct === undefined && cardType !== null ? [{ cardType }] : []),
+  ]
+  const [kind = null] = kinds
+  const isAlone = customerReference === undefined && cardStatusCode === undefined
+  if (kind === null || (kinds.length === 1 && isAlone)) return kind
+  const named = ['expiringBefore', 'cardProduct', 'cardType'].find((name) => name in query)
+  const detail = 'cannot be combined with the other filters; only cardType with cardProduct can'
+  throw validationFailed(parameterFault(metadata.length > 0 ? 'metadata' : (named ?? ''), detail))
 }
 
 export function cardStatusRoutes({ app, base, issuing }: PublicApi): void {

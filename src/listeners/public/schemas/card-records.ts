@@ -1,6 +1,7 @@
 import Type, { type Static, type TSchema } from 'typebox'
 import { deliveryStatuses } from '../../../domain/delivery.ts'
 import { renewalTypes } from '../../../domain/product.ts'
+import { stringPatterns } from '../../http/validation.ts'
 
 /** A member that null removes. */
 export const orNull = <Schema extends TSchema>(schema: Schema, description: string) =>
@@ -47,4 +48,29 @@ export const recordMembers = {
     ),
   ),
   metadata: MetadataSchema,
+}
+
+/** Filters of lists of cards, of which a list takes one. */
+export const kindFilters = {
+  expiringBefore: Type.Optional(
+    Type.String({
+      format: 'calendar-date',
+      maxLength: 10,
+      description: 'Neither closed nor expired, and expired on this day.',
+      examples: ['2030-12-01'],
+    }),
+  ),
+  cardProduct: Type.Optional(
+    Type.String({ pattern: stringPatterns.productId, examples: ['1001'] }),
+  ),
+  cardType: Type.Optional(Type.String({ format: 'card-type' })),
+}
+
+/** `metadata[costCentre]=4711` */
+export const metadataFilter = {
+  '^metadata\\[[A-Za-z0-9_-]{1,40}\\]$': Type.String({
+    minLength: 1,
+    maxLength: 500,
+    format: 'plain-text',
+  }),
 }

@@ -7,7 +7,7 @@ import { renewSteps } from '../../../operations/cards/renewals.ts'
 import { pageMembers } from '../../http/pages.ts'
 import { bodyLimit } from '../../http/problems.ts'
 import { closed, optional, productId, stringPatterns } from '../../http/validation.ts'
-import { MetadataSchema, metadataOf, orNull, recordMembers } from './card-records.ts'
+import * as records from './card-records.ts'
 
 const freeText = (maxLength: number) =>
   Type.String({ minLength: 1, maxLength, format: 'free-text' })
@@ -90,7 +90,7 @@ export const CreateCardSchema = Type.Object(
     customerReference: Type.Optional(freeText(25)),
     expiryDate: Type.Optional(Type.String({ format: 'year-month', examples: ['2029-06'] })),
     designId: Type.Optional(freeText(50)),
-    metadata: Type.Optional(metadataOf(freeText(500), 'Your own texts.')),
+    metadata: Type.Optional(records.metadataOf(freeText(500), 'Your own texts.')),
     activateNow: Type.Optional(
       Type.Boolean({ description: 'Default: true for Virtual, false for Physical.' }),
     ),
@@ -233,8 +233,8 @@ export const ConvertCardSchema = Type.Object(
 
 export const ChangeCardSchema = Type.Object(
   {
-    customerReference: Type.Optional(orNull(freeText(25), 'Null removes it.')),
-    designId: Type.Optional(orNull(freeText(50), 'For the next plastic. Null removes it.')),
+    customerReference: Type.Optional(records.orNull(freeText(25), 'Null removes it.')),
+    designId: Type.Optional(records.orNull(freeText(50), 'For the next plastic. Null removes it.')),
     cardHolder: Type.Optional(CardHolderSchema),
     nameOnCard: Type.Optional(
       Type.String({
@@ -245,11 +245,13 @@ export const ChangeCardSchema = Type.Object(
     ),
     address: Type.Optional(AddressSchema),
     fulfilment: Type.Optional(
-      orNull(AddressSchema, 'Where the next plastic goes. Null: to `address`.'),
+      records.orNull(AddressSchema, 'Where the next plastic goes. Null: to `address`.'),
     ),
-    renewalType: Type.Optional(orNull(Type.Enum([...renewalTypes]), 'Null: as the product says.')),
+    renewalType: Type.Optional(
+      records.orNull(Type.Enum([...renewalTypes]), 'Null: as the product says.'),
+    ),
     metadata: Type.Optional(
-      metadataOf(
+      records.metadataOf(
         Type.Union([freeText(500), Type.Null()]),
         'A text sets a key, and null removes it. Other keys stay.',
       ),
@@ -275,9 +277,10 @@ export const ListCardsQuerySchema = Type.Object(
       Type.String({ minLength: 1, maxLength: 25, format: 'plain-text' }),
     ),
     cardStatusCode: Type.Optional(Type.Enum([...cardStatusCodes])),
+    ...records.kindFilters,
     ...pageMembers,
   },
-  closed,
+  { ...closed, patternProperties: records.metadataFilter },
 )
 
 /** The token of a card. A malformed token is answered like an unknown one. */
@@ -340,7 +343,7 @@ const createdCardMembers = {
   startDate: date,
   expiryDate: date,
   designId: Type.Optional(Type.String()),
-  metadata: Type.Optional(MetadataSchema),
+  metadata: Type.Optional(records.MetadataSchema),
   ...cardStatusMembers,
 }
 
@@ -361,7 +364,7 @@ export const CardSchema = Type.Object({
   pinStatus: TryStatusSchema,
   cvvStatus: TryStatusSchema,
   createdAt: Type.String({ format: 'date-time' }),
-  ...recordMembers,
+  ...records.recordMembers,
 })
 
 export const PinSchema = Type.Object({

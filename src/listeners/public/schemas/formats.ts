@@ -1,4 +1,10 @@
-import { isInstant, isPastDate, isWithinLifetime, parseExpiry } from '../../../domain/calendar.ts'
+import {
+  isCalendarDate,
+  isInstant,
+  isPastDate,
+  isWithinLifetime,
+  parseExpiry,
+} from '../../../domain/calendar.ts'
 import { isCountryCode } from '../../../domain/countries.ts'
 import { isCurrencyCode } from '../../../domain/currencies.ts'
 import * as freeText from '../../../domain/free-text.ts'
@@ -41,6 +47,10 @@ export const stringFormats = (today: () => string): Readonly<Record<string, Stri
   },
   // Not the validator's `uuid`, which accepts other spellings of the same id.
   id: { detail: 'must be an id from this service', validate: isUuid },
+  'calendar-date': {
+    detail: 'must be a date YYYY-MM-DD',
+    validate: isCalendarDate,
+  },
   instant: {
     detail: 'must be an instant such as 2030-12-01T00:00:00Z',
     validate: isInstant,

@@ -1,0 +1,71 @@
+import * as cli from '../command.ts'
+
+/** The options of a change of a card's record. */
+export const cardChangeOptions: cli.Options = {
+  file: {
+    type: 'string',
+    value: 'FILE',
+    help: 'the body of PATCH /cards/{publicToken}, as JSON',
+  },
+}
+
+/** The filters of a list of cards. */
+export const cardFilterOptions: cli.Options = {
+  reference: {
+    type: 'string',
+    value: 'TEXT',
+    help: 'only cards with this customerReference',
+    pointer: '/customerReference',
+  },
+  status: {
+    type: 'string',
+    value: 'CODE',
+    help: 'only cards with this cardStatusCode',
+    pointer: '/cardStatusCode',
+  },
+  'expiring-before': {
+    type: 'string',
+    value: 'YYYY-MM-DD',
+    help: 'only cards in use that expire before this day',
+    pointer: '/expiringBefore',
+  },
+  product: {
+    type: 'string',
+    value: 'N',
+    help: 'only cards of this product',
+    pointer: '/cardProduct',
+  },
+  type: {
+    type: 'string',
+    value: 'TYPE',
+    help: 'only Virtual or Physical cards',
+    pointer: '/cardType',
+  },
+  metadata: {
+    type: 'string',
+    value: 'KEY=VALUE',
+    help: 'only cards with this text under this key',
+    pointer: '/metadata',
+  },
+}
+
+/** Returns the parameters of the filters. @throws UsageError for metadata without a `=`. */
+export const parseCardFilter = (call: cli.Call): Record<string, string> =>
+  cli.given({
+    customerReference: cli.findText(call, 'reference'),
+    cardStatusCode: cli.findText(call, 'status'),
+    expiringBefore: cli.findText(call, 'expiring-before'),
+    cardProduct: cli.findText(call, 'product'),
+    cardType: cli.findText(call, 'type'),
+    ...parseMetadataFilter(call),
+  }) as Record<string, string>
+
+function parseMetadataFilter(call: cli.Call): Record<string, string> {
+  const filter = cli.findText(call, 'metadata')
+  if (filter === undefined) return {}
+  const [, key, value] = /^([^=]+)=(.+)$/s.exec(filter) ?? []
+  if (key === undefined || value === undefined) {
+    throw new cli.UsageError('--metadata must be a key and a value: KEY=VALUE.')
+  }
+  return { [`metadata[${key}]`]: value }
+}

@@ -4,7 +4,8 @@ import type { Decider, DecisionReason } from './decision.ts'
 /**
  * The checks, in the order in which they run. `controls` are those without money; they cost no try.
  * `shadow` precedes the check of the controls that it would have belonged to. It and the checks of
- * the address decide nothing. `chip`: the chip data, and how the card was read. `card_value`: the
+ * the address decide nothing. `plastic` is noted only if it objects: the plastic of the request is
+ * not the one in use. `chip`: the chip data, and how the card was read. `card_value`: the
  * CVV, iCVV, dCVV or CVC3 of a stripe. `offline_pin`: the PIN in the chip. `decision`: what the
  * card's client said, or what stood in for its answer. `answer` belongs to repeats: whether the
  * first request was answered before it was lost with its process.
@@ -15,6 +16,7 @@ export const checkNames = [
   'address_line',
   'status',
   'expiry',
+  'plastic',
   'transaction_type',
   'currency',
   'shadow',

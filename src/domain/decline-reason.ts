@@ -41,6 +41,13 @@ interface DeclineRule {
 
 /** Why an authorization is declined. The names are stable. */
 export const declineRules = {
+  plastic_not_activated: {
+    responseCode: '78',
+    objection: { check: 'plastic' },
+    declinedBy: 'card',
+    retry: 'later',
+    advice: 'Activate your new card before you use it; until then, use the present one.',
+  },
   card_not_activated: {
     responseCode: '78',
     declinedBy: 'card',
@@ -78,6 +85,13 @@ export const declineRules = {
     declinedBy: 'card',
     retry: 'never',
     advice: 'The card has expired; use your new card.',
+  },
+  plastic_retired: {
+    responseCode: '54',
+    objection: { check: 'plastic' },
+    declinedBy: 'card',
+    retry: 'never',
+    advice: 'A new card took the place of this one; activate the new card and use it.',
   },
   wrong_expiry_date: {
     responseCode: '54',

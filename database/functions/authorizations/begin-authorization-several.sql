@@ -40,7 +40,8 @@ create or replace function begin_authorization_several(
   p_transmitted_ats text[],
   p_acquirers text[],
   p_chips text[],
-  p_missing_data text[]
+  p_missing_data text[],
+  p_are_plastics_used boolean[]
 ) returns table (
   ordinal integer,
   outcome text,
@@ -67,7 +68,11 @@ create or replace function begin_authorization_several(
   last_four text,
   customer_reference text,
   has_decision_endpoint boolean,
-  product_chip jsonb
+  product_chip jsonb,
+  valid_until date,
+  waiting_expiry_date date,
+  plastic_number integer,
+  is_plastic_inactive boolean
 )
 language plpgsql
 as $function$
@@ -88,7 +93,8 @@ begin
         p_billing_amounts, p_billing_currency_codes, p_cashback_amounts, p_merchants,
         p_network_transaction_ids,
         p_claimant_ids, p_key_hashes, p_request_fingerprints, p_claim_ids, p_transaction_hashes,
-        p_message_class, p_traces, p_transmitted_ats, p_acquirers, p_chips, p_missing_data
+        p_message_class, p_traces, p_transmitted_ats, p_acquirers, p_chips, p_missing_data,
+        p_are_plastics_used
       ) with ordinality as caller (
         given_token, pan_fingerprints, kind, current_month, expiry_month, zone_key_name,
         zone_key_block, authorization_id, network_id, request_id, reference, entry_mode,
@@ -96,7 +102,7 @@ begin
         cashback_amount, merchant, network_transaction_id, claimant_id, key_hashes,
         request_fingerprint, claim_id,
         transaction_hashes, message_class, trace, transmitted_at, acquirer, chip_text,
-        missing_data, ordinal
+        missing_data, is_plastic_used, ordinal
       )
     ),
     -- The card, and the outcome that is known before a try is spent: null if a try is to be spent.
@@ -106,6 +112,10 @@ begin
         case
           when asked.kind is null or known.public_token is null or known.status_code <> '00'
             or known.expiry_month < asked.current_month or asked.expiry_month <> known.expiry_month
+            or known.is_plastic_inactive and asked.is_plastic_used
+            or (asked.chip ->> 'panSequenceNumber')::integer < known.plastic_number
+            or (asked.chip ->> 'panSequenceNumber')::integer > known.plastic_number
+            and known.waiting_expiry_date is not null
             or coalesce(asked.billing_amount, asked.amount) > 0
             and coalesce(asked.billing_currency_code, asked.currency_code)
               <> known.card_currency_code
@@ -148,7 +158,11 @@ begin
             from decision_endpoint_state as state
             where state.client_id = any (array[card.client_id])
           ) as has_decision_endpoint,
-          case when card.card_type = 'Physical' then product.chip end as product_chip
+          case
+            when card.card_type = 'Physical' and not card.is_plastic_inactive then product.chip
+          end as product_chip,
+          card.valid_until, card.waiting_expiry_date, card.plastic_number,
+          card.is_plastic_inactive
         from (
           select *
           from card
@@ -305,7 +319,8 @@ begin
       read.pin_limit, read.pin_remaining,
       read.cvv_limit, read.cvv_remaining,
       spent.try_number, spent.epoch, spent.remaining, read.controls, read.product_id,
-      read.last_four, read.customer_reference, read.has_decision_endpoint, read.product_chip
+      read.last_four, read.customer_reference, read.has_decision_endpoint, read.product_chip,
+      read.valid_until, read.waiting_expiry_date, read.plastic_number, read.is_plastic_inactive
     from read
     left join claimed using (ordinal)
     left join spent using (ordinal)

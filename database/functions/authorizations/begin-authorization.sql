@@ -18,6 +18,10 @@
 -- what the request does not have: the data of a chip or of a stripe that was read. No try is spent
 -- if one of them is to decline.
 --
+-- p_is_plastic_used: the request comes from the plastic, and not from its number. No try is spent
+-- then if the card was converted and its plastic has not been activated, nor for a chip that is not
+-- that of the current plastic.
+--
 -- Returns the card, or nulls if no card was found, and one of these outcomes:
 --   spent: a try was spent, and its number, epoch and remaining tries are returned.
 --   none_left: concurrent requests spent the last try. The key is claimed.
@@ -64,6 +68,7 @@ create or replace function begin_authorization(
   p_acquirer text,
   p_chip jsonb,
   p_missing_data text[],
+  p_is_plastic_used boolean,
   out outcome text,
   out public_token text,
   out client_id text,
@@ -88,7 +93,11 @@ create or replace function begin_authorization(
   out last_four text,
   out customer_reference text,
   out has_decision_endpoint boolean,
-  out product_chip jsonb
+  out product_chip jsonb,
+  out valid_until date,
+  out waiting_expiry_date date,
+  out plastic_number integer,
+  out is_plastic_inactive boolean
 )
 language plpgsql
 as $function$
@@ -127,11 +136,15 @@ begin
       from decision_endpoint_state as state
       where state.client_id = any (array[card.client_id])
     ),
-    case when card.card_type = 'Physical' then product.chip end, card.line_token
+    -- The virtual form of a converted card works on without a chip.
+    case when card.card_type = 'Physical' and not card.is_plastic_inactive then product.chip end,
+    card.valid_until, card.waiting_expiry_date, card.plastic_number, card.is_plastic_inactive,
+    card.line_token
   into public_token, client_id, encrypted_pan, status_code, expiry_date, pin_block, pvv, pin_key,
     cvk, pin_length, card_currency_code, pin_limit, pin_remaining, cvv_limit, cvv_remaining,
     v_is_zone_key, v_product_controls, v_product_version, v_card_version, product_id, last_four,
-    customer_reference, has_decision_endpoint, product_chip, v_line_token
+    customer_reference, has_decision_endpoint, product_chip, valid_until, waiting_expiry_date,
+    plastic_number, is_plastic_inactive, v_line_token
   from card
   -- The limit keeps the planner from beginning with the cards of the product.
   cross join lateral (
@@ -154,6 +167,10 @@ begin
   v_expiry_month := to_char(expiry_date, 'YYYY-MM');
   if p_kind is null or public_token is null or status_code <> '00'
     or v_expiry_month < p_current_month or p_expiry_month <> v_expiry_month
+    or is_plastic_inactive and p_is_plastic_used
+    or (p_chip ->> 'panSequenceNumber')::integer < plastic_number
+    or (p_chip ->> 'panSequenceNumber')::integer > plastic_number
+    and waiting_expiry_date is not null
     or coalesce(p_billing_amount, p_amount) > 0
     and coalesce(p_billing_currency_code, p_currency_code) <> card_currency_code
     or controls ? 'objection'

@@ -1,8 +1,8 @@
 -- Activates the plastic of a client's card that was ordered, and records the event, once for an
 -- idempotency key.
 --
--- The plastic that waits becomes current. A returned plastic is not in the cardholder's hands, and
--- cannot be activated. The status of the card does not change, unless the card had expired
+-- The plastic that waits becomes current. The plastic of a converted card is current already, and
+-- works from then on. A returned plastic is not in the cardholder's hands, and cannot be activated. The status of the card does not change, unless the card had expired
 -- meanwhile. Lock order: card, key. The call does everything or nothing.
 --
 -- Returns whether it was done. It is not done if the card belongs to another client, is closed or
@@ -37,7 +37,11 @@ begin
   perform
   from plastic
   where public_token = p_public_token and plastic_number = p_plastic_number
-    and state = 'Waiting' and delivery_status is distinct from 'Returned'
+    and (
+      state = 'Waiting'
+      or state = 'Current' and v_card.is_plastic_inactive and v_card.status_code = '00'
+    )
+    and delivery_status is distinct from 'Returned'
   for no key update;
   if not found then
     return false;
@@ -48,7 +52,18 @@ begin
   then
     return false;
   end if;
-  perform make_plastic_current(v_card, p_plastic_number, p_request_id, p_operator_id);
+  if p_plastic_number <> v_card.plastic_number then
+    perform make_plastic_current(v_card, p_plastic_number, p_request_id, p_operator_id);
+    return true;
+  end if;
+  update card
+  set is_plastic_inactive = false,
+    last_sequence = v_card.last_sequence + 1
+  where public_token = p_public_token;
+  perform record_event(
+    p_public_token, v_card.last_sequence + 1, p_client_id, 'card.activated', p_request_id,
+    json_build_object('plasticNumber', p_plastic_number)::text, null, p_operator_id
+  );
   return true;
 end
 $function$;

@@ -2,6 +2,8 @@ type CardStatusCode = '02' | '00' | '62' | '41' | '43' | '46' | '54' | '83'
 
 type DeclineReason =
   | 'card_not_activated'
+  | 'plastic_not_activated'
+  | 'plastic_retired'
   | 'card_restricted'
   | 'card_lost'
   | 'card_stolen'
@@ -105,6 +107,7 @@ interface Authorization {
       | 'address_line'
       | 'status'
       | 'expiry'
+      | 'plastic'
       | 'transaction_type'
       | 'currency'
       | 'shadow'
@@ -239,8 +242,10 @@ interface EventDetails {
     readonly pinMoved: boolean
   }
   readonly 'card.activated': {
-    /** The card that it replaces. */
-    readonly replacementFor: string
+    /** Of a successor: the card that it replaces. */
+    readonly replacementFor?: string
+    /** Of a converted card: its plastic. */
+    readonly plasticNumber?: number
   }
   readonly 'card.retired': {
     /** The successor. */

@@ -23,6 +23,7 @@ const checkNames: Readonly<Record<Check['check'], string>> = {
   address_line: 'Address line (decides nothing)',
   status: 'Status of the card',
   expiry: 'Expiry date',
+  plastic: 'Plastic in use',
   transaction_type: 'Type of the transaction',
   currency: 'Currency',
   shadow: 'Shadow controls',

@@ -30,6 +30,7 @@ import {
 import { answerBlocked, blockedAnswer, compareAll, listKinds, pickOrigin } from './compare.ts'
 import { compareCardAddress } from './compare-address.ts'
 import { meetLimits, noteControls } from './controls.ts'
+import { isPlasticUsed, objectToPlastic } from './plastic.ts'
 import {
   deleteCachedZoneKey,
   nameCard,
@@ -142,6 +143,7 @@ async function begin(
       zoneKey: presented?.zoneKey ?? null,
       chip: toChipUse(chip),
       missingData: listMissingData(traced),
+      isPlasticUsed: isPlasticUsed(traced),
     }
     const beginning = await beginAuthorization(context.database, authorization, claim).catch(
       (error: unknown) => takenOrThrow(context, keyed, authorization, error),
@@ -266,16 +268,13 @@ function objectTo(traced: TracedRequest, begun: Begun): DeclineCode | null {
   if (!card) return '14'
   note({ check: 'card', result: 'passed' })
   noteAddress(traced)
-  const status = statusAt(card.statusCode, toExpiry(card.expiryDate), at)
+  const status = statusAt(card.statusCode, toExpiry(card.validUntil), at)
   const objection = statusObjections[status]
   const result = objection ? 'failed' : 'passed'
   note({ check: 'status', result, cardStatusCode: status, responseCode: objection })
   if (objection) return objection
-  if (traced.expiryDate !== undefined && traced.expiryDate !== card.expiryDate.slice(0, 7)) {
-    note({ check: 'expiry', result: 'failed', responseCode: '54' })
-    return '54'
-  }
-  note({ check: 'expiry', result: traced.expiryDate === undefined ? 'not_given' : 'passed' })
+  const plasticObjection = objectToPlastic(traced, card)
+  if (plasticObjection) return plasticObjection
   const transactionObjection = objectToTransaction(traced, card)
   if (transactionObjection) return transactionObjection
   const chipObjection = objectToChip(traced, card)

@@ -174,6 +174,21 @@ export const convertCard = (
     return { isDone, result }
   })
 
+/**
+ * Activates the plastic of a converted card.
+ * @returns whether it was done: not if the card has changed meanwhile.
+ */
+export async function activateConverted(
+  context: cards.CardContext,
+  requester: cards.CardActor,
+  publicToken: PublicToken,
+  claim: stored.PlasticAct['claim'],
+): Promise<boolean> {
+  const { plasticNumber } = await findCard(context, requester, publicToken)
+  const act = { ...pickActor(requester), publicToken, plasticNumber, claim }
+  return stored.activatePlastic(context.database, act, formatDate(context.now()))
+}
+
 async function findCard(
   { database }: cards.CardContext,
   { clientId }: cards.CardActor,
@@ -209,7 +224,8 @@ const findGraceStart = ({ renewalGraceMonths }: stored.CardToRenew, today: strin
 /** Returns the number of the plastic that waits. */
 function findMigrated(card: stored.CardToRenew, status: LifeStatus, today: string): number {
   if (lifeActs[status].renew === 'no') throw new Problem('card_closed')
-  const { waitingDeliveryStatus, waitingNumber } = card
+  const { isPlasticInactive, plasticNumber, waitingDeliveryStatus, waitingNumber } = card
+  if (waitingNumber === null && isPlasticInactive && status === '00') return plasticNumber
   if (waitingNumber !== null && card.validUntil < today) throw new Problem('card_closed')
   if (waitingNumber === null) throw new Problem('nothing_to_migrate')
   if (waitingDeliveryStatus !== 'Returned') return waitingNumber

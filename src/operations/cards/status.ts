@@ -10,6 +10,7 @@ import { expireIdempotencyRecords, rememberAnswer } from '../../storage/idempote
 import { type Answer, commitOnce, type RepeatableRequest } from '../idempotency/idempotency.ts'
 import { activateSuccessor } from './activation.ts'
 import * as cards from './cards.ts'
+import { activateConverted } from './renewals.ts'
 
 /**
  * Returns the present status of the requester's card.
@@ -36,7 +37,8 @@ interface StatusChange {
 
 /**
  * Moves a card to another status. The activation of a successor retires the cards that it replaces.
- * Setting the present status changes nothing and records no event.
+ * Setting the present status changes nothing and records no event, except that `00` activates the
+ * plastic of a converted card.
  * @throws `Problem` `card_not_found`; `card_status_conflict`, naming the allowed moves.
  */
 export const changeCardStatus = (
@@ -52,6 +54,10 @@ export const changeCardStatus = (
     if (!card) throw new Problem('card_not_found')
     const from = cards.statusNow(context, card)
     const claim = await claimFor(null)
+    if (from === to && to === '00' && card.isPlasticInactive) {
+      const isDone = await activateConverted(context, requester, publicToken, claim)
+      return { isDone, result: null }
+    }
     if (from === to) return { isDone: await rememberAnswer(database, claim), result: null }
     refuseMove(from, to, onlyFrom, card.isRetired)
     if (to === '00' && from === '02' && card.generation > 0) {

@@ -63,7 +63,14 @@ export function addStripeChecks(
   const checks = [...ofChip, ...found, ...(isDeclined ? [] : ofPin)]
   const objection = checks.at(-1)?.responseCode ?? null
   if (chip) return { ...chip, checks, objection }
-  return { checks, objection, use, reported: null, answer: async () => null }
+  return {
+    checks,
+    panSequenceNumber: null,
+    objection,
+    use,
+    reported: null,
+    answer: async () => null,
+  }
 }
 
 /** Service codes that begin with these digits say that the card has a chip (ISO/IEC 7813). */

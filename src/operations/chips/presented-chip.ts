@@ -45,6 +45,8 @@ interface ChipAnswerData {
 /** The chip of a message, as it was read before the authorization began. */
 export interface PresentedChip {
   readonly checks: readonly ChipCheck[]
+  /** 2 digits; null for a stripe, and if they could not be read. */
+  readonly panSequenceNumber: string | null
   /** That of the last check. */
   readonly objection: DeclineCode | null
   /**

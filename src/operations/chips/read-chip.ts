@@ -75,7 +75,7 @@ export async function readChip(
   if (found.cardType !== 'Physical') return null
   const read = tags && parseMessage(message, found, tags, panSequenceNumber)
   if (!read) return refuse([{ check: 'chip', result: 'failed', responseCode: '88' }])
-  return verify(context, message, found, { ...read, atc })
+  return { ...(await verify(context, message, found, { ...read, atc })), panSequenceNumber }
 }
 
 /** A message that was read, with the data to verify. */
@@ -131,6 +131,7 @@ function parseMessage(
 
 const refuse = (checks: readonly ChipCheck[]): PresentedChip => ({
   checks,
+  panSequenceNumber: null,
   objection: checks.at(-1)?.responseCode ?? null,
   use: null,
   reported: null,
@@ -175,6 +176,7 @@ async function verify(
   const reported = composeReport(message, found, read)
   return {
     checks,
+    panSequenceNumber,
     objection: checks.at(-1)?.responseCode ?? null,
     use: {
       panSequenceNumber,

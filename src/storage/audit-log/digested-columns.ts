@@ -34,6 +34,7 @@ export const digestedCardColumns: readonly CardColumns[] = [
       'card.renewed',
       'card.renewal_cancelled',
       'card.converted',
+      'card.activated',
     ],
   },
   {

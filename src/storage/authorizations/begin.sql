@@ -11,7 +11,9 @@ select begun.outcome, begun.public_token as "publicToken", begun.client_id as "c
   begun.try_number as "tryNumber", begun.epoch, begun.remaining, begun.controls::text as "controls",
   begun.product_id as "productId", begun.last_four as "lastFour",
   begun.customer_reference as "customerReference",
-  begun.has_decision_endpoint as "hasDecisionEndpoint", begun.product_chip::text as "productChip"
+  begun.has_decision_endpoint as "hasDecisionEndpoint", begun.product_chip::text as "productChip",
+  begun.valid_until as "validUntil", begun.waiting_expiry_date as "waitingExpiryDate",
+  begun.plastic_number as "plasticNumber", begun.is_plastic_inactive as "isPlasticInactive"
 from begin_authorization(
   p_public_token => :publicToken,
   p_pan_fingerprints => string_to_array(:panFingerprints, ',')::bytea[],
@@ -43,7 +45,8 @@ from begin_authorization(
   p_transmitted_at => :transmittedAt,
   p_acquirer => :acquirer,
   p_chip => :chip::text::jsonb,
-  p_missing_data => string_to_array(:missingData, ',')
+  p_missing_data => string_to_array(:missingData, ','),
+  p_is_plastic_used => :isPlasticUsed
 ) as begun;
 
 -- name: begin_authorization_several
@@ -58,7 +61,9 @@ select done.ordinal, done.outcome, done.public_token as "publicToken",
   done.remaining, done.controls::text as "controls", done.product_id as "productId",
   done.last_four as "lastFour", done.customer_reference as "customerReference",
   done.has_decision_endpoint as "hasDecisionEndpoint",
-  done.product_chip::text as "productChip"
+  done.product_chip::text as "productChip", done.valid_until as "validUntil",
+  done.waiting_expiry_date as "waitingExpiryDate", done.plastic_number as "plasticNumber",
+  done.is_plastic_inactive as "isPlasticInactive"
 from begin_authorization_several(
   p_public_tokens => :publicTokens,
   p_pan_fingerprints => :panFingerprints,
@@ -90,7 +95,8 @@ from begin_authorization_several(
   p_transmitted_ats => :transmittedAts,
   p_acquirers => :acquirers,
   p_chips => :chips,
-  p_missing_data => :missingDatas
+  p_missing_data => :missingDatas,
+  p_are_plastics_used => :isPlasticUseds
 ) as done;
 
 -- name: find_card_reference

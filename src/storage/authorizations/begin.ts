@@ -24,8 +24,16 @@ export interface AuthorizedCard {
   readonly productChip: ProductChip | null
   readonly encryptedPan: Uint8Array
   readonly statusCode: CardStatusCode
-  /** `YYYY-MM-DD`. */
+  /** `YYYY-MM-DD`, of the current plastic. */
   readonly expiryDate: string
+  /** `YYYY-MM-DD`, the last day before the status 54. */
+  readonly validUntil: string
+  /** `YYYY-MM-DD`, of the plastic that waits; null without one. */
+  readonly waitingExpiryDate: string | null
+  /** Of the current plastic: the PAN sequence number of its chip. */
+  readonly plasticNumber: number
+  /** Whether the card was converted, and its plastic has not been activated yet. */
+  readonly isPlasticInactive: boolean
   readonly pinBlock: Uint8Array | null
   readonly pvv: string | null
   readonly pinKey: string
@@ -90,6 +98,8 @@ export interface NewAuthorization extends AuthorizationOrigin {
   readonly chip?: string | null
   /** The policies that decide on the card data that the request does not have. */
   readonly missingData?: readonly MissingDataPolicy[]
+  /** Whether the request comes from the plastic, and not from its number. */
+  readonly isPlasticUsed?: boolean
 }
 
 /** A spent try. */
@@ -122,6 +132,7 @@ type BeginValues = Omit<ClaimValues, 'answer'> &
     readonly chip: string | null
     /** Separated by commas; null if nothing is missing. */
     readonly missingData: string | null
+    readonly isPlasticUsed: boolean
   }
 
 type BegunRow = Omit<AuthorizedCard, 'publicToken' | 'controls' | 'productChip'> & {
@@ -151,7 +162,7 @@ export async function beginAuthorization(
 ): Promise<Beginning> {
   const named = await identifyCard(database, card)
   const { authorizationId, currentMonth, expiryMonth, kind } = authorization
-  const { chip = null, missingData = [] } = authorization
+  const { chip = null, isPlasticUsed = false, missingData = [] } = authorization
   const { answer: _, ...claimed } = claimParameters(claim)
   // Authorizations that spend nothing need no turn among those of the same card.
   const subject =
@@ -166,6 +177,7 @@ export async function beginAuthorization(
     authorizationId,
     chip,
     missingData: missingData.length > 0 ? missingData.join(',') : null,
+    isPlasticUsed,
     ...originValues(authorization),
     ...claimed,
     ...transactionParameters(claim?.original ?? null),

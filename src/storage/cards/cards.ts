@@ -32,6 +32,8 @@ interface CardInLine {
   readonly generation: number
   /** Whether another card of the line took its place: it can never be active again. */
   readonly isRetired: boolean
+  /** Whether the card was converted, and its plastic has not been activated yet. */
+  readonly isPlasticInactive: boolean
 }
 
 /** A card with its tries, in one read. */

@@ -162,6 +162,25 @@ export function listCauses(service: TestService): Readonly<Record<CheckedReason,
   return {
     // The card is issued without an activation.
     card_not_activated: { request: named, fields: withoutPin },
+    plastic_not_activated: {
+      befall: ({ publicToken }) => put(`/cards/${publicToken}/card-type`, { cardType: 'Physical' }),
+      request: named,
+      fields: (card) => withoutPin(card),
+    },
+    plastic_retired: {
+      // The plastic that waits keeps the card from expiring.
+      befall: ({ publicToken }) =>
+        sql(
+          service.database,
+          `update card
+           set start_date = '2019-01-01', expiry_date = '2019-12-31',
+             waiting_expiry_date = '2099-12-31'
+           where public_token = $1`,
+          [publicToken],
+        ),
+      request: named,
+      fields: (card) => withoutPin(card, { 14: '1912' }),
+    },
     card_restricted: setStatus('62'),
     card_lost: setStatus('41'),
     card_stolen: setStatus('43'),

@@ -200,10 +200,15 @@ export const messageSchemas = {
     pinMoved: Type.Boolean({ description: 'Whether the successor has the PIN of this card.' }),
   }),
   'card.activated': messageSchema('card.activated', {
-    replacementFor: Type.String({
-      description: 'The card that it replaces.',
-      examples: ['4820117360'],
-    }),
+    replacementFor: Type.Optional(
+      Type.String({
+        description: 'Of a successor: the card that it replaces.',
+        examples: ['4820117360'],
+      }),
+    ),
+    plasticNumber: Type.Optional(
+      Type.Integer({ description: 'Of a converted card: its plastic.', examples: [1] }),
+    ),
   }),
   'card.retired': messageSchema('card.retired', { replacedBy }),
   'card.renewal_due': messageSchema('card.renewal_due', {

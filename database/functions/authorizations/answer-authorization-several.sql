@@ -106,11 +106,10 @@ begin
           locked.request_fingerprint, locked.claim_id, locked.answer
         ) as is_claimed
       from (
-        select asked.*, card.line_token,
-          row_number() over (partition by card.line_token order by asked.ordinal) as place_in_line
+        select asked.*, card.line_token, card.status_code as locked_status
         from asked
         cross join lateral (
-          select card.line_token
+          select card.line_token, card.status_code
           from card
           where card.public_token = asked.public_token
           for no key update skip locked
@@ -147,7 +146,7 @@ begin
           )
         )
         and (
-          locked.spending is null or not locked.spending ? 'limits' or locked.place_in_line = 1
+          locked.spending is null or not locked.spending ? 'limits' or locked.locked_status = '00'
         )
     ),
     numbered as (

@@ -74,11 +74,10 @@ begin
       order by public_token
     ),
     matched as materialized (
-      select asked.*, card.line_token, counter.remaining,
-        row_number() over (partition by card.line_token order by asked.ordinal) as place_in_line
+      select asked.*, card.line_token, card.status_code, counter.remaining
       from asked
       cross join lateral (
-        select card.public_token, card.line_token
+        select card.public_token, card.line_token, card.status_code
         from card
         where card.public_token = asked.public_token
         for no key update skip locked
@@ -96,7 +95,7 @@ begin
     ),
     -- The cards are locked: what follows is as it will be committed. Stores the answer if it states
     -- the actual number of remaining tries. What is foreseen of limits is taken if the windows are
-    -- still as they were read.
+    -- still as they were read. One card of a line is active, so no two callers take from one row.
     settled as materialized (
       select matched.*, key.is_free and matched.remaining = matched.foreseen_tries as is_stored
       from matched
@@ -117,7 +116,7 @@ begin
       where (matched.key_hash is null or key.is_free)
         and (
           matched.spending is null or not matched.spending ? 'limits'
-          or spent.is_foreseen and matched.place_in_line = 1
+          or spent.is_foreseen and matched.status_code = '00'
         )
         and (
           matched.held_amount is null or matched.network_transaction_id is null

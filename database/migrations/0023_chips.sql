@@ -9,6 +9,9 @@ create table chip (
   -- it were seen: bit n is the counter highest_atc - n.
   highest_atc integer not null check (highest_atc between 0 and 65535),
   seen_atcs bigint not null,
+  -- The highest one of a transaction by the contacts of the chip, whose answer can carry commands.
+  -- Null: none was seen.
+  contact_atc integer check (contact_atc between 0 and 65535),
   -- The version of the keys of its last valid cryptogram.
   key_version integer not null check (key_version > 0),
   -- The tries that remain for the PIN in the chip, as it reported them, and when.
@@ -54,14 +57,12 @@ create table chip_command (
   sent_at timestamptz,
   sent_count integer not null default 0 check (sent_count >= 0),
   -- The chip (its PAN sequence number) that an answer carried it to last, and the counter of that
-  -- transaction, and the number of commands in that answer.
+  -- transaction.
   sent_to text,
   sent_atc integer,
-  sent_with integer check (sent_with > 0),
   ended_at timestamptz,
   primary key (public_token, command_number),
   check ((sent_to is null) = (sent_atc is null)),
-  check ((sent_to is null) = (sent_with is null)),
   check ((pin_block is null) = (pin_key is null)),
   check (pin_block is null or command = 'change_pin' and state in ('pending', 'sent'))
 );

@@ -410,9 +410,10 @@ test('an issuer changes the data objects that the chip has, and no others', asyn
     })
   await put('9F58')
   await put('9F7F')
-  const { virtualChip } = await simulate()
+  const { virtualChip: first } = await simulate()
+  const { virtualChip: second } = await simulate()
   assert.deepEqual(
-    virtualChip.commands.map(({ result }: { result: string }) => result),
+    [...first.commands, ...second.commands].map(({ result }: { result: string }) => result),
     ['done', 'failed'],
   )
   assert.deepEqual((await chip('GET')).json.dataObjects, { '9F58': '05' })

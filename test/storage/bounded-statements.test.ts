@@ -383,6 +383,7 @@ const stripeRead = { read: null, networkId: 'network' }
 const chipUse = JSON.stringify({
   panSequenceNumber: '00',
   atc: 7,
+  contactAtc: 7,
   keyVersion: 1,
   atcWindow: 16,
   remainingOfflineTries: 3,

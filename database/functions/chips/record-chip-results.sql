@@ -56,8 +56,11 @@ begin
         sent_at = v_now,
         sent_count = sent_count + 1,
         sent_to = p_pan_sequence_number,
-        sent_atc = p_atc,
-        sent_with = cardinality(p_sent),
+        -- A slower answer to an older transaction of the same chip changes nothing.
+        sent_atc = case
+          when sent_to = p_pan_sequence_number then greatest(sent_atc, p_atc)
+          else p_atc
+        end,
         pan_sequence_number = case
           when command not in ('change_pin', 'unblock_pin')
           then coalesce(pan_sequence_number, p_pan_sequence_number)

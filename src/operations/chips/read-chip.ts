@@ -18,6 +18,7 @@ import type { ChipAnswer, ChipCryptogram, ChipReference } from '../../hsm/contra
 import type { Hsm } from '../../hsm/contract/hsm.ts'
 import { UnknownKey } from '../../hsm/contract/stored-keys.ts'
 import type { ChipKey, FoundChip } from '../../storage/chips/find-chip.ts'
+import { composeReport } from './chip-report.ts'
 import { composeCommands, type ReportedChip } from './commands.ts'
 import type { ChipCheck, PresentedChip } from './presented-chip.ts'
 
@@ -25,6 +26,7 @@ import type { ChipCheck, PresentedChip } from './presented-chip.ts'
 interface ChipReader {
   readonly hsm: Hsm
   readonly observe: { hsmFaulted(error: unknown): void }
+  now(): Date
 }
 
 /** A message with chip data. */
@@ -172,7 +174,7 @@ async function verify(
     ? [passed, compared]
     : [compared, passed, ...checkOfflinePin(report, isPinBlocked, message.hasPinBlock)]
   const { panSequenceNumber } = chip
-  const reported = composeReport(message, found, read)
+  const reported = composeReport(message, found, read, context.now())
   return {
     checks,
     objection: checks.at(-1)?.responseCode ?? null,
@@ -180,37 +182,12 @@ async function verify(
       panSequenceNumber,
       atc,
       keyVersion,
+      contactAtc: message.cardRead === 'chip' ? atc : null,
       atcWindow: found.chip.atcWindow,
       remainingOfflineTries: report.remainingOfflineTries,
     },
     reported,
     answer: composeAnswersOnce(context, read, reported, verdict.approval),
-  }
-}
-
-/** Composes the results of sent commands that the message reports. */
-function composeReport(
-  { isAdvice = false }: ChipMessage,
-  found: FoundChip,
-  { atc, chip, report, tags }: ReadMessage,
-): ReportedChip {
-  return {
-    publicToken: found.publicToken,
-    // The commit of the authorization records them.
-    remainingOfflineTries: null,
-    waiting: found.waiting,
-    report: {
-      panSequenceNumber: chip.panSequenceNumber,
-      atc,
-      newestPanSequenceNumber: found.newestPanSequenceNumber,
-      lastAtc: found.highestAtc,
-      isAdvice,
-      results: tags.get('9F5B') ?? null,
-      processed: report.processedCommands,
-      hasFailed: report.hasFailedCommand,
-      isLastOnlineIncomplete: report.isLastOnlineIncomplete,
-      isDeclined: report.kind === 'decline',
-    },
   }
 }
 

@@ -10,8 +10,9 @@ import { findCountryNumber } from '../../domain/countries.ts'
 import { findCurrency } from '../../domain/currencies.ts'
 import type { Money } from '../../domain/money.ts'
 import type { TransactionType } from '../../domain/transaction.ts'
+import type { ChipCryptogram } from '../../hsm/contract/chip.ts'
 import type { VirtualChipState } from '../../storage/sandbox/virtual-chips.ts'
-import { summarizeResults } from './command-results.ts'
+import { hasFailedResult } from './command-results.ts'
 
 /** The result of the PIN that the chip itself compared. */
 export type OfflinePinResult = 'right' | 'wrong' | 'blocked' | 'not_given'
@@ -123,8 +124,7 @@ function composeOwnReport(
   chip: VirtualChipState,
   offlinePin: OfflinePinResult,
 ): Buffer {
-  const { commandResults, derivationKeyIndex, remainingOfflineTries } = chip
-  const { failed, processed } = summarizeResults(commandResults)
+  const { commandResults, countedCommands, derivationKeyIndex, remainingOfflineTries } = chip
   return composeApplicationData(chipProfiles[profile], {
     derivationKeyIndex,
     kind: chip.isApplicationBlocked ? 'decline' : 'request',
@@ -132,8 +132,17 @@ function composeOwnReport(
     isOfflinePinFailed: offlinePin === 'wrong',
     isOfflinePinBlocked: remainingOfflineTries === 0,
     remainingOfflineTries,
-    processedCommands: Math.min(processed, 15),
-    hasFailedCommand: failed > 0,
+    processedCommands: Math.min(countedCommands, 15),
+    hasFailedCommand: hasFailedResult(commandResults),
     isLastOnlineIncomplete: chip.isOnlineIncomplete,
   })
+}
+
+/** Returns the cryptogram that waits for an answer, or null. */
+export function toCryptogram(state: VirtualChipState): ChipCryptogram | null {
+  const { cryptogram: arqc, cryptogramData: data, unpredictableNumber } = state
+  if (arqc === null || data === null || unpredictableNumber === null) return null
+  const atc = Buffer.alloc(2)
+  atc.writeUInt16BE(state.atc)
+  return { arqc, data, atc, unpredictableNumber }
 }

@@ -15,7 +15,7 @@ import * as stored from '../../storage/sandbox/virtual-chips.ts'
 import { encryptSimulatedPin } from '../simulator-key.ts'
 import { applyCommand } from './apply-command.ts'
 import * as transactions from './chip-transaction.ts'
-import { type CarriedCommand, composeResults } from './command-results.ts'
+import { type CarriedCommand, composeResults, countCommands } from './command-results.ts'
 import { type GivenCommand, readAuthentication, readIssuerAnswer } from './issuer-answer.ts'
 
 /** The dependencies of virtual chips. */
@@ -326,7 +326,7 @@ async function takeAnswer(
   data: Uint8Array | null,
   isApproved: boolean,
 ): Promise<readonly [stored.VirtualChipState, TakenAnswer]> {
-  const cryptogram = toCryptogram(present.state)
+  const cryptogram = transactions.toCryptogram(present.state)
   if (cryptogram === null) throw unusable('No transaction of the chip waits for an answer.')
   const settled = {
     ...present.state,
@@ -345,24 +345,22 @@ async function takeAnswer(
     return [settled, { answerVerified: false, approved: false, commands: refused }]
   }
   const [state, commands] = await carryOut(context, present, cryptogram, settled, answer.commands)
+  const profile = chipProfiles[present.card.chip.profile]
   // The commands that block are carried out before the chip decides.
   const isBlocked = state.isCardBlocked || state.isApplicationBlocked
   return [
-    { ...state, commandResults: composeResults(commands), isOnlineIncomplete: false },
+    {
+      ...state,
+      commandResults: composeResults(commands),
+      countedCommands: countCommands(profile, answer.commands, commands),
+      isOnlineIncomplete: false,
+    },
     {
       answerVerified: true,
       approved: isApproved && authenticated.isApproval && !isBlocked,
       commands,
     },
   ]
-}
-
-function toCryptogram(state: stored.VirtualChipState): ChipCryptogram | null {
-  const { cryptogram: arqc, cryptogramData: data, unpredictableNumber } = state
-  if (arqc === null || data === null || unpredictableNumber === null) return null
-  const atc = Buffer.alloc(2)
-  atc.writeUInt16BE(state.atc)
-  return { arqc, data, atc, unpredictableNumber }
 }
 
 /** Verifies that the answer is the issuer's. @returns null if it is not. */

@@ -118,6 +118,7 @@ declare
     'reserve_spending',
     'settle_try',
     'store_claimed_answer',
+    'supersede_commands_of_closed',
     'supersede_pin_commands',
     'undo_act',
     'use_chip',

@@ -1,7 +1,7 @@
 -- Changes the status of a client's card and records the event, once for an idempotency key.
 --
--- The card must have the status p_from. A final status ends the waiting commands for the PIN in
--- the chip. Lock order: card, key. The call does everything or nothing.
+-- The card must have the status p_from. A final status ends the waiting commands to the chip,
+-- except those that block it. Lock order: card, key. The call does everything or nothing.
 --
 -- Returns whether it was done. It is not done if the card belongs to another client or has another
 -- status, or if the key was not free.
@@ -48,7 +48,7 @@ begin
     p_note, p_operator_id
   );
   if p_to not in ('00', '02', '62') then
-    perform supersede_pin_commands(array[p_public_token]);
+    perform supersede_commands_of_closed(array[p_public_token]);
   end if;
   return true;
 end

@@ -270,7 +270,7 @@ test('the chip of a closed card can still be blocked, and is told nothing else',
   assert.deepEqual([refused.status, refused.json.code], [409, 'card_closed'])
 })
 
-test('a card that is closed or has expired keeps no PIN for its chip', async () => {
+test('a card that is closed or has expired keeps no command for its chip but blocks', async () => {
   const closeCard = (publicToken: PublicToken) =>
     service.call('PUT', `/cards/${publicToken}/status`, { body: { cardStatusCode: '43' } })
   const endings: readonly ((publicToken: PublicToken) => Promise<unknown>)[] = [
@@ -292,11 +292,15 @@ test('a card that is closed or has expired keeps no PIN for its chip', async () 
     const { publicToken } = card
     await setPin(publicToken, strongPins(card)[0])
     await unblock(publicToken)
-    await request(publicToken, { command: 'block_application' })
+    await request(publicToken, { command: 'unblock_application', panSequenceNumber: '00' })
+    await request(publicToken, { command: 'put_data', tag: '9F58', value: '03' })
+    await request(publicToken, { command: 'block_application', panSequenceNumber: '01' })
     await end(publicToken)
     assert.deepEqual(await listCommands(publicToken), [
       { command: 'change_pin', state: 'superseded', hasPin: false },
       { command: 'unblock_pin', state: 'superseded', hasPin: false },
+      { command: 'unblock_application', state: 'superseded', hasPin: false },
+      { command: 'put_data', state: 'superseded', hasPin: false },
       { command: 'block_application', state: 'pending', hasPin: false },
     ])
   }

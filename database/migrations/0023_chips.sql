@@ -14,9 +14,14 @@ create table chip (
   contact_atc integer check (contact_atc between 0 and 65535),
   -- The version of the keys of its last valid cryptogram.
   key_version integer not null check (key_version > 0),
-  -- The tries that remain for the PIN in the chip, as it reported them, and when.
+  -- The tries that remain for the PIN in the chip, as it reported them, when, and the counter of
+  -- that report.
   remaining_offline_tries integer check (remaining_offline_tries between 0 and 15),
   offline_tries_at timestamptz,
+  offline_tries_atc integer,
+  -- The counter of the last answer with a command that has restored these tries. Reports up to it
+  -- are out of date. Null: no command did.
+  restored_atc integer,
   primary key (public_token, pan_sequence_number)
 )
 -- Each cryptogram changes its row, and leaves the index as it is if the page has room.

@@ -183,6 +183,11 @@ begin
           when not presented.has_tries or presented.atc < chip.highest_atc
           then chip.offline_tries_at
           when presented.remaining_tries is not null then presented.now
+        end,
+        offline_tries_atc = case
+          when not presented.has_tries or presented.atc < chip.highest_atc
+          then chip.offline_tries_atc
+          when presented.remaining_tries is not null then presented.atc
         end
       from (
         select claimed.public_token, claimed.chip ->> 'panSequenceNumber' as number,

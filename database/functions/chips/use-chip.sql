@@ -39,6 +39,10 @@ begin
     offline_tries_at = case
       when not v_has_tries or v_atc < chip.highest_atc then chip.offline_tries_at
       when v_tries is not null then v_now
+    end,
+    offline_tries_atc = case
+      when not v_has_tries or v_atc < chip.highest_atc then chip.offline_tries_atc
+      when v_tries is not null then v_atc
     end
   where chip.public_token = p_public_token
     and chip.pan_sequence_number = p_chip ->> 'panSequenceNumber';

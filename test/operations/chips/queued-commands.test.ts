@@ -92,8 +92,8 @@ test('a report that the PIN in the chip is blocked ends with the command that un
   const { publicToken } = await chippedCard(service)
   const insertChip = `insert into chip (
       public_token, pan_sequence_number, highest_atc, seen_atcs, key_version,
-      remaining_offline_tries, offline_tries_at
-    ) values ($1, '00', 1, 1, 1, 0, now())`
+      remaining_offline_tries, offline_tries_at, offline_tries_atc
+    ) values ($1, '00', 1, 1, 1, 0, now(), 1)`
   await sql(service.database, insertChip, [publicToken])
   await unblock(publicToken)
   const sent = await listCommandNumbers(service, publicToken)
@@ -101,6 +101,27 @@ test('a report that the PIN in the chip is blocked ends with the command that un
   assert.equal((await readStatus(publicToken)).remainingOfflineTries, 0)
   await record(publicToken, { atc: 2, done: sent })
   assert.equal((await readStatus(publicToken)).remainingOfflineTries, undefined)
+  // An advice of the transaction that was answered with the command, late or repeated.
+  await record(publicToken, { atc: 1, done: sent, remainingOfflineTries: 0 })
+  assert.equal((await readStatus(publicToken)).remainingOfflineTries, undefined)
+  await record(publicToken, { atc: 2, remainingOfflineTries: 0 })
+  assert.equal((await readStatus(publicToken)).remainingOfflineTries, 0)
+})
+
+test('a new PIN that the chip refused stays visible until another one, whatever is unblocked', async () => {
+  const card = await chippedCard(service)
+  const { publicToken } = card
+  const [first, second] = strongPins(card)
+  await setPin(publicToken, first)
+  const [change = 0] = await listCommandNumbers(service, publicToken)
+  await record(publicToken, { failed: [change] })
+  await unblock(publicToken)
+  assert.equal((await readStatus(publicToken)).chipUpdate, 'failed')
+  const [, unblocking = 0] = await listCommandNumbers(service, publicToken)
+  await record(publicToken, { atc: 2, done: [unblocking] })
+  assert.equal((await readStatus(publicToken)).chipUpdate, 'failed')
+  await setPin(publicToken, second)
+  assert.equal((await readStatus(publicToken)).chipUpdate, 'pending')
 })
 
 test('reads of several PINs and CVVs in one turn tell each what it is told alone', async () => {

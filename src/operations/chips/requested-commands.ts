@@ -1,5 +1,6 @@
 import * as chipCommands from '../../domain/chip-command.ts'
 import type { PublicToken } from '../../domain/identifiers.ts'
+import { holdsPan } from '../../domain/pan.ts'
 import { Problem, validationFailed } from '../../domain/problem.ts'
 import * as stored from '../../storage/chips/commands.ts'
 import * as cards from '../cards/cards.ts'
@@ -9,6 +10,9 @@ import { findChippedCard } from './card-chips.ts'
 /** The greatest number of commands that wait for one chip. */
 const waitingMost = 16
 
+/** The greatest number of chips of a card, by their sequence numbers. */
+const chipsMost = 100
+
 /** A command as its client requests it. */
 interface RequestedCommand {
   readonly publicToken: PublicToken
@@ -17,7 +21,10 @@ interface RequestedCommand {
   readonly tag?: string
   /** Hexadecimal digits. */
   readonly value?: string
-  /** The chip; the newest that was seen, unless it is given. */
+  /**
+   * The chip; the newest that was seen, unless it is given. `block_card` needs it, unless exactly
+   * one chip was seen.
+   */
   readonly panSequenceNumber?: string
 }
 
@@ -44,6 +51,11 @@ export const requestChipCommand = (
     const { database } = context
     const dataObject = composeDataObject(command, object)
     const card = await findChippedCard(context, requester, publicToken)
+    refuseOtherChip(
+      await stored.listChips(database, publicToken, chipsMost),
+      command,
+      panSequenceNumber,
+    )
     // A chip that must stop is never told too late.
     if (!chipCommands.blockCommands.includes(command)) {
       cards.refuseClosed(context, card)
@@ -83,8 +95,43 @@ function composeDataObject(
   if (value !== undefined && value.length % 2 !== 0) {
     faults.push({ pointer: '/value', detail: 'must have an even number of digits' })
   }
+  if (value !== undefined && holdsCardNumber(value)) {
+    faults.push({ pointer: '/value', detail: 'must not contain a card number' })
+  }
   if (faults.length > 0) throw validationFailed(...faults)
   return isPut ? Buffer.from(`${tag}${value}`, 'hex') : null
+}
+
+/**
+ * Whether a value may hold a card number, in its digits or in ASCII. No card number begins with 0,
+ * and many amounts do.
+ */
+function holdsCardNumber(value: string): boolean {
+  const ascii = Buffer.from(value, 'hex')
+    .toString('latin1')
+    .replaceAll(/[^ -~]/g, '|')
+  return [value, ascii].some((text) => holdsPan(text.replaceAll(/(?<![0-9])0+/g, '')))
+}
+
+/**
+ * Refuses a command for a chip that the card does not have. No command undoes a block of the card,
+ * so it never goes to a chip that was only guessed.
+ * @throws `Problem` `validation_failed`.
+ */
+function refuseOtherChip(
+  chips: readonly stored.ChipRow[],
+  command: chipCommands.RequestedChipCommandName,
+  given: string | undefined,
+): void {
+  const pointer = '/panSequenceNumber'
+  const isKnown = chips.some(({ panSequenceNumber }) => panSequenceNumber === given)
+  if (given !== undefined && chips.length > 0 && !isKnown) {
+    throw validationFailed({ pointer, detail: 'must be that of a chip which was seen' })
+  }
+  if (given === undefined && command === 'block_card' && chips.length !== 1) {
+    const detail = 'must be given with block_card, unless exactly one chip was seen'
+    throw validationFailed({ pointer, detail })
+  }
 }
 
 async function refuseTooMany(

@@ -39,8 +39,11 @@ left join lateral (
     order by public_token desc, command_number desc
     limit 50
   ) as newest
-  order by newest.state = 'failed' and newest.command_number = max(newest.command_number)
-      filter (where newest.command = 'change_pin') over () desc,
+  order by coalesce(
+      newest.state = 'failed' and newest.command_number = max(newest.command_number)
+        filter (where newest.command = 'change_pin') over (),
+      false
+    ) desc,
     newest.state in ('pending', 'sent') desc, newest.command_number desc
   limit 1
 ) as command on true
@@ -92,8 +95,11 @@ cross join lateral (
       order by public_token desc, command_number desc
       limit 50
     ) as newest
-    order by newest.state = 'failed' and newest.command_number = max(newest.command_number)
-        filter (where newest.command = 'change_pin') over () desc,
+    order by coalesce(
+        newest.state = 'failed' and newest.command_number = max(newest.command_number)
+          filter (where newest.command = 'change_pin') over (),
+        false
+      ) desc,
       newest.state in ('pending', 'sent') desc, newest.command_number desc
     limit 1
   ) as command on true

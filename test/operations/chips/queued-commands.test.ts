@@ -233,7 +233,7 @@ test('a card without a chip has no commands, and the status of its PIN is as bef
     'remainingTries',
   ])
   for (const answer of [
-    await request(publicToken, { command: 'block_card' }),
+    await request(publicToken, { command: 'block_application' }),
     await service.call('GET', `/cards/${publicToken}/chip`),
   ]) {
     assert.deepEqual([answer.status, answer.json.code], [409, 'card_without_chip'])
@@ -275,6 +275,12 @@ test('a command that no chip could take is refused with its member', async () =>
     [{ command: 'put_data', tag: '9F58', value: '00'.repeat(65) }, '/value'],
     [{ command: 'block_card', tag: '9F58' }, '/tag'],
     [{ command: 'change_pin' }, '/command'],
+    // No command undoes it, and no chip was seen.
+    [{ command: 'block_card' }, '/panSequenceNumber'],
+    // Card numbers: in digits, between fillers, and in ASCII.
+    ...['5555555555554444', 'D0A05555555555554444FF', '0835353535353535353535353534343434'].map(
+      (value) => [{ command: 'put_data', tag: '9F58', value }, '/value'] as const,
+    ),
   ]
   for (const [body, pointer] of faults) {
     const { json, status } = await request(publicToken, body)
@@ -282,11 +288,41 @@ test('a command that no chip could take is refused with its member', async () =>
   }
 })
 
+test('an amount may be put into a chip, even if its digits would be a card number', async () => {
+  const { publicToken } = await chippedCard(service)
+  for (const value of ['000000000000', '000000000018', '00'.repeat(64)]) {
+    const put = { command: 'put_data', tag: '9F58', value }
+    assert.equal((await request(publicToken, put)).status, 201, value)
+  }
+})
+
+test('a block for ever goes to a chip that is known, and no command to one that is not', async () => {
+  const { publicToken } = await chippedCard(service)
+  const insertChip = (number: string) =>
+    sql(
+      service.database,
+      `insert into chip (public_token, pan_sequence_number, highest_atc, seen_atcs, key_version)
+       values ($1, $2, 1, 1, 1)`,
+      [publicToken, number],
+    )
+  const ask = async (command: string, panSequenceNumber?: string) =>
+    (await request(publicToken, { command, panSequenceNumber })).status
+  assert.equal(await ask('block_card', '00'), 201)
+  await insertChip('00')
+  assert.equal(await ask('block_card'), 201)
+  assert.equal(await ask('block_application', '77'), 422)
+  await insertChip('01')
+  assert.equal(await ask('block_card'), 422)
+  assert.equal(await ask('block_card', '00'), 201)
+  assert.equal(await ask('block_application'), 201)
+})
+
 test('the chip of a closed card can still be blocked, and is told nothing else', async () => {
   const { publicToken } = await chippedCard(service)
   const body = { cardStatusCode: '41' }
   await service.call('PUT', `/cards/${publicToken}/status`, { body })
-  assert.equal((await request(publicToken, { command: 'block_card' })).status, 201)
+  const block = { command: 'block_card', panSequenceNumber: '00' }
+  assert.equal((await request(publicToken, block)).status, 201)
   const refused = await request(publicToken, { command: 'unblock_application' })
   assert.deepEqual([refused.status, refused.json.code], [409, 'card_closed'])
 })
@@ -361,7 +397,8 @@ test('no more than 16 commands wait for a chip', async () => {
   assert.deepEqual([refused.status, refused.json.code], [409, 'too_many_chip_commands'])
   // A chip that must stop is never told too late.
   for (let asked = 0; asked < 30; asked += 1) {
-    assert.equal((await request(publicToken, { command: 'block_card' })).status, 201)
+    const block = { command: 'block_card', panSequenceNumber: '00' }
+    assert.equal((await request(publicToken, block)).status, 201)
     assert.equal((await request(publicToken, { command: 'block_application' })).status, 201)
   }
   assert.equal((await put(17)).json.code, 'too_many_chip_commands')

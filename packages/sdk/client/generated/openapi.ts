@@ -2434,12 +2434,12 @@ export interface components {
              */
             readonly tag?: string;
             /**
-             * @description The chip, by its PAN sequence number. By default, the highest one that was seen.
+             * @description The chip, by its PAN sequence number. By default, the highest one that was seen. `block_card` needs it, unless exactly one chip was seen.
              * @example 00
              */
             readonly panSequenceNumber?: string;
             /**
-             * @description With `put_data`: the value, which must be no secret.
+             * @description With `put_data`: the value, which must be no secret and contain no card number.
              * @example 03
              */
             readonly value?: string;

@@ -52,7 +52,7 @@ create table chip_command (
   -- The chip that it is for. Null: the first chip that comes; commands for the PIN go to the newest.
   pan_sequence_number text check (pan_sequence_number ~ '^[0-9]{2}$'),
   state text not null default 'pending'
-    check (state in ('pending', 'sent', 'done', 'failed', 'superseded')),
+    check (state in ('pending', 'sent', 'done', 'failed', 'unconfirmed', 'superseded')),
   -- The PIN of a change, sealed, and its key; null once the command has ended.
   pin_block bytea,
   pin_key text,

@@ -30,8 +30,15 @@ export const requestedChipCommands = [
 ] as const satisfies readonly ChipCommandName[]
 export type RequestedChipCommandName = (typeof requestedChipCommands)[number]
 
-/** The states of a command. A command in one of the last three has ended. */
-export const chipCommandStates = ['pending', 'sent', 'done', 'failed', 'superseded'] as const
+/** The states of a command. A command in one of the last four has ended. */
+export const chipCommandStates = [
+  'pending',
+  'sent',
+  'done',
+  'failed',
+  'unconfirmed',
+  'superseded',
+] as const
 export type ChipCommandState = (typeof chipCommandStates)[number]
 
 /**
@@ -89,8 +96,13 @@ export interface ChipCommandReport {
 /** The numbers of the commands that have ended. */
 export interface EndedChipCommands {
   readonly done: readonly number[]
+  /** The chip refused them. */
   readonly failed: readonly number[]
+  /** No result came, so nobody knows whether the chip has them. */
+  readonly unconfirmed: readonly number[]
 }
+
+type Outcome = keyof EndedChipCommands
 
 /** Commands that concern the PIN go to the newest chip of a card. */
 const pinCommands: readonly ChipCommandName[] = ['change_pin', 'unblock_pin']
@@ -98,7 +110,7 @@ const pinCommands: readonly ChipCommandName[] = ['change_pin', 'unblock_pin']
 /** Commands that stop a chip. They come first, and are sent until their chip reports a result. */
 export const blockCommands: readonly ChipCommandName[] = ['block_application', 'block_card']
 
-/** How often a command is sent without a result before it counts as failed. */
+/** How often a command is sent without a result before it ends as unconfirmed. */
 const sendingsMost = 10
 
 /**
@@ -112,8 +124,7 @@ export function listDueCommands(
 ): readonly WaitingChipCommand[] {
   const { atc, isCardExpired, isContact, lastAtc } = report
   if (!isContact || (lastAtc !== null && atc < lastAtc)) return []
-  const { done, failed } = findEndedCommands(waiting, report)
-  const ended = [...done, ...failed]
+  const ended = Object.values(findEndedCommands(waiting, report)).flat()
   return waiting
     .filter((command) => isForChip(command, report) && !ended.includes(command.number))
     .filter(({ command }) => !isCardExpired || blockCommands.includes(command))
@@ -148,7 +159,7 @@ export function findEndedCommands(
   waiting: readonly WaitingChipCommand[],
   report: ChipCommandReport,
 ): EndedChipCommands {
-  if (!report.isContact) return { done: [], failed: [] }
+  if (!report.isContact) return { done: [], failed: [], unconfirmed: [] }
   const results = report.results && readCommandResults(report.results)
   const carried = waiting.filter(
     (command) => isForChip(command, report) && wasCarriedBefore(command, report),
@@ -161,9 +172,13 @@ export function findEndedCommands(
       results ? results.get(command.number) : readOutcome(command, report),
     ),
   }))
-  const select = (outcome: 'done' | 'failed') =>
+  const select = (outcome: Outcome) =>
     outcomes.filter((each) => each.outcome === outcome).map(({ number }) => number)
-  return { done: select('done'), failed: select('failed') }
+  return {
+    done: select('done'),
+    failed: select('failed'),
+    unconfirmed: select('unconfirmed'),
+  }
 }
 
 /**
@@ -174,12 +189,12 @@ function confirmOutcome(
   { command, sentCount }: WaitingChipCommand,
   { isDeclined }: ChipCommandReport,
   outcome: 'done' | 'failed' | null | undefined,
-): 'done' | 'failed' | null {
+): Outcome | null {
   if (blockCommands.includes(command)) {
     const isBlocked = command === 'block_application' && isDeclined
     return isBlocked && outcome === 'done' ? 'done' : null
   }
-  return outcome ?? (sentCount >= sendingsMost ? 'failed' : null)
+  return outcome ?? (sentCount >= sendingsMost ? 'unconfirmed' : null)
 }
 
 /** Whether an earlier answer, or the one that an advice is about, carried a command to the chip. */

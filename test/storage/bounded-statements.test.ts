@@ -268,6 +268,7 @@ const chipResults = {
   sent: [1001],
   done: [1002],
   failed: [],
+  unconfirmed: [],
   remainingOfflineTries: 3,
 }
 const requestedCommand = {

@@ -1,7 +1,7 @@
 -- Records what a message of a chip and its answer changed: the commands that the answer carried
--- (p_sent), those that the chip has carried out or refused (p_done, p_failed), and the tries that
--- remain for the PIN in the chip, null if the message does not say it. An older message than the
--- last one does not change them.
+-- (p_sent), those that the chip has carried out or refused (p_done, p_failed) or that were sent too
+-- often without a result (p_unconfirmed), and the tries that remain for the PIN in the chip, null if
+-- the message does not say it. An older message than the last one does not change them.
 --
 -- A change of the PIN and an unblock restore the tries in the chip. Once one of them is done, reports
 -- up to the counter of the answer that carried it are out of date, also ones that come later.
@@ -22,6 +22,7 @@ create or replace function record_chip_results(
   p_sent integer[],
   p_done integer[],
   p_failed integer[],
+  p_unconfirmed integer[],
   p_remaining_offline_tries integer
 ) returns boolean
 language plpgsql
@@ -44,6 +45,7 @@ begin
     v_state := case
       when v_command.command_number = any (p_done) then 'done'
       when v_command.command_number = any (p_failed) then 'failed'
+      when v_command.command_number = any (p_unconfirmed) then 'unconfirmed'
       when v_command.command_number = any (p_sent) then 'sent'
     end;
     continue when v_state is null;

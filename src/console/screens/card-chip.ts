@@ -26,6 +26,7 @@ const chipUpdates: Readonly<Record<string, string>> = {
   sent: 'An answer carried the latest change to the chip. Its result is not known yet.',
   done: 'The chip has the latest change.',
   failed: 'The chip refused the latest change.',
+  unconfirmed: 'No result of the latest change came. The chip may have it.',
 }
 
 /** Describes whether the chip has the latest change of the PIN. */

@@ -140,11 +140,12 @@ export async function recordChipResults(
   { publicToken, remainingOfflineTries, report, waiting }: ReportedChip,
   sent: readonly number[],
 ): Promise<void> {
-  const { done, failed } = findEndedCommands(waiting, report)
-  const isChanged = sent.length + done.length + failed.length > 0 || remainingOfflineTries !== null
+  const ended = findEndedCommands(waiting, report)
+  const isChanged =
+    [sent, ...Object.values(ended)].flat().length > 0 || remainingOfflineTries !== null
   if (!isChanged) return
   const { atc, panSequenceNumber } = report
-  const results = { publicToken, panSequenceNumber, atc, sent, done, failed, remainingOfflineTries }
+  const results = { publicToken, panSequenceNumber, atc, sent, ...ended, remainingOfflineTries }
   await storedCommands
     .recordChipResults(database, results)
     .catch((error: unknown) => observe.chipResultsLost(error))

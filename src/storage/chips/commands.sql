@@ -8,6 +8,7 @@ select record_chip_results(
   p_sent => :sent::integer[],
   p_done => :done::integer[],
   p_failed => :failed::integer[],
+  p_unconfirmed => :unconfirmed::integer[],
   p_remaining_offline_tries => :remainingOfflineTries
 ) as "isChanged";
 

@@ -15,6 +15,8 @@ export interface ChipResults {
   readonly sent: readonly number[]
   readonly done: readonly number[]
   readonly failed: readonly number[]
+  /** No result came for them. */
+  readonly unconfirmed: readonly number[]
   readonly remainingOfflineTries: number | null
 }
 

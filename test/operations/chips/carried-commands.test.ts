@@ -231,7 +231,7 @@ test('a command that was sent ends by its result of the terminal, and by no othe
     [{ ...listed('2000000005'), ...advice, atc: 6 }, [], []],
   ] as const
   for (const [reported, done, failed] of cases) {
-    assert.deepEqual(findEndedCommands(waiting, reported), { done, failed })
+    assert.deepEqual(findEndedCommands(waiting, reported), { done, failed, unconfirmed: [] })
   }
 })
 
@@ -263,7 +263,7 @@ test('without results of the terminal, a command ends only by a count that is ce
     [single, { ...report, atc: 7 }, [], []],
   ] as const
   for (const [waiting, reported, done, failed] of cases) {
-    assert.deepEqual(findEndedCommands(waiting, reported), { done, failed })
+    assert.deepEqual(findEndedCommands(waiting, reported), { done, failed, unconfirmed: [] })
   }
 })
 
@@ -286,7 +286,7 @@ test('an answer carries what blocks a chip first, then what was sent least often
   assert.deepEqual(due({ ...block, ...sent, sentCount: 10 }), [1])
 })
 
-test('a command that was sent ten times without a result has failed, unless it blocks the chip', () => {
+test('a command that was sent ten times without a result ends as unconfirmed, unless it blocks the chip', () => {
   const often = { sentCount: 10 }
   const unsure = { ...report, isLastOnlineIncomplete: null }
   const block = { command: 'block_card' } as const
@@ -295,14 +295,18 @@ test('a command that was sent ten times without a result has failed, unless it b
       commands.map((command, at) => ({ ...sentTo(at + 1, 7), ...command })),
       unsure,
     )
-  assert.deepEqual(find(often, { sentCount: 9 }, { ...block, ...often }), { done: [], failed: [1] })
+  assert.deepEqual(find(often, { sentCount: 9 }, { ...block, ...often }), {
+    done: [],
+    failed: [],
+    unconfirmed: [1],
+  })
 })
 
 test('no report of a terminal ends a command that blocks a chip, while the chip is not blocked', () => {
   const of = (command: 'block_application' | 'block_card', over: Partial<ChipCommandReport>) =>
     findEndedCommands([{ ...sentTo(5, 7), command }], { ...report, ...over })
   const results = (hex: string) => ({ results: Buffer.from(hex, 'hex') })
-  const none = { done: [], failed: [] }
+  const none = { done: [], failed: [], unconfirmed: [] }
   for (const command of ['block_application', 'block_card'] as const) {
     for (const told of [results('2000000005'), results('1000000005'), {}, { hasFailed: true }]) {
       assert.deepEqual(of(command, told), none, command)
@@ -310,8 +314,23 @@ test('no report of a terminal ends a command that blocks a chip, while the chip 
     assert.deepEqual(of(command, { ...results('1000000005'), isDeclined: true }), none)
   }
   const declined = { ...results('2000000005'), isDeclined: true }
-  assert.deepEqual(of('block_application', declined), { done: [5], failed: [] })
+  assert.deepEqual(of('block_application', declined), { ...none, done: [5] })
   assert.deepEqual(of('block_card', declined), none)
+})
+
+test('a new PIN whose result no terminal reports is unconfirmed, and not refused by the chip', async () => {
+  const opened = await openChip('mastercard-20')
+  const { publicToken } = opened.card
+  const [pin = ''] = strongPins(opened.card)
+  await service.call('POST', `/card-pin/${publicToken}/pin`, { body: { pin } })
+  for (let paid = 0; paid < 11; paid += 1) await payOnline(opened, { areResultsLost: true })
+  assert.equal((await readPinStatus(publicToken)).chipUpdate, 'unconfirmed')
+  const [event] = await sql(
+    service.database,
+    'select type from event where public_token = $1 order by sequence desc limit 1',
+    [publicToken],
+  )
+  assert.deepEqual(event, { type: 'chip.command_unconfirmed' })
 })
 
 test('no answer carries a command that cannot reach the chip', () => {

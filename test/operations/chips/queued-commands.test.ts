@@ -59,6 +59,7 @@ const record = (publicToken: PublicToken, results: Partial<ChipResults>) =>
     sent: [],
     done: [],
     failed: [],
+    unconfirmed: [],
     remainingOfflineTries: null,
     ...results,
   })

@@ -4792,7 +4792,7 @@ export interface operations {
                             /** @enum {string} */
                             readonly command: "change_pin" | "unblock_pin" | "block_application" | "unblock_application" | "block_card" | "put_data";
                             /** @enum {string} */
-                            readonly state: "pending" | "sent" | "done" | "failed" | "superseded";
+                            readonly state: "pending" | "sent" | "done" | "failed" | "unconfirmed" | "superseded";
                             /**
                              * @description The chip that it is for.
                              * @example 00

@@ -1185,7 +1185,7 @@ export interface components {
                 /** @enum {string} */
                 readonly command: "change_pin" | "unblock_pin" | "block_application" | "unblock_application" | "block_card" | "put_data";
                 /** @enum {string} */
-                readonly state: "pending" | "sent" | "done" | "failed" | "superseded";
+                readonly state: "pending" | "sent" | "done" | "failed" | "unconfirmed" | "superseded";
                 /**
                  * @description The chip that it is for.
                  * @example 00
@@ -1499,7 +1499,7 @@ export interface components {
              *       "pin.blocked"
              *     ]
              */
-            readonly events: readonly ("card.created" | "card.status_changed" | "card.controls_changed" | "card_data.revealed" | "pin.set" | "pin.revealed" | "pin.attempt_failed" | "pin.blocked" | "pin.unblocked" | "cvv.attempt_failed" | "cvv.blocked" | "cvv.unblocked" | "authorization.approved" | "authorization.declined" | "decision.late" | "decision_endpoint.degraded" | "decision_endpoint.recovered" | "payment.changed" | "payment.forced" | "payment.expired" | "chip.command_queued" | "chip.command_sent" | "chip.command_done" | "chip.command_failed")[] | readonly "*"[];
+            readonly events: readonly ("card.created" | "card.status_changed" | "card.controls_changed" | "card_data.revealed" | "pin.set" | "pin.revealed" | "pin.attempt_failed" | "pin.blocked" | "pin.unblocked" | "cvv.attempt_failed" | "cvv.blocked" | "cvv.unblocked" | "authorization.approved" | "authorization.declined" | "decision.late" | "decision_endpoint.degraded" | "decision_endpoint.recovered" | "payment.changed" | "payment.forced" | "payment.expired" | "chip.command_queued" | "chip.command_sent" | "chip.command_done" | "chip.command_failed" | "chip.command_unconfirmed")[] | readonly "*"[];
             /** @description Must not contain control characters, unpaired surrogates or a card number. */
             readonly description?: string;
         };
@@ -1538,7 +1538,7 @@ export interface components {
             /** @example 5f0c1d52-8f0e-4d5a-9a53-0c6a1a3b7c11 */
             readonly webhookId: string;
             readonly url: string;
-            readonly events: readonly ("card.created" | "card.status_changed" | "card.controls_changed" | "card_data.revealed" | "pin.set" | "pin.revealed" | "pin.attempt_failed" | "pin.blocked" | "pin.unblocked" | "cvv.attempt_failed" | "cvv.blocked" | "cvv.unblocked" | "authorization.approved" | "authorization.declined" | "decision.late" | "decision_endpoint.degraded" | "decision_endpoint.recovered" | "payment.changed" | "payment.forced" | "payment.expired" | "chip.command_queued" | "chip.command_sent" | "chip.command_done" | "chip.command_failed" | "*")[];
+            readonly events: readonly ("card.created" | "card.status_changed" | "card.controls_changed" | "card_data.revealed" | "pin.set" | "pin.revealed" | "pin.attempt_failed" | "pin.blocked" | "pin.unblocked" | "cvv.attempt_failed" | "cvv.blocked" | "cvv.unblocked" | "authorization.approved" | "authorization.declined" | "decision.late" | "decision_endpoint.degraded" | "decision_endpoint.recovered" | "payment.changed" | "payment.forced" | "payment.expired" | "chip.command_queued" | "chip.command_sent" | "chip.command_done" | "chip.command_failed" | "chip.command_unconfirmed" | "*")[];
             readonly description?: string;
             /**
              * @description `Disabled` webhooks get no messages.
@@ -1830,7 +1830,7 @@ export interface components {
             /** @description The `webhook-id` of the message. */
             readonly eventId: string;
             /** @enum {string} */
-            readonly type: "card.created" | "card.status_changed" | "card.controls_changed" | "card_data.revealed" | "pin.set" | "pin.revealed" | "pin.attempt_failed" | "pin.blocked" | "pin.unblocked" | "cvv.attempt_failed" | "cvv.blocked" | "cvv.unblocked" | "authorization.approved" | "authorization.declined" | "decision.late" | "decision_endpoint.degraded" | "decision_endpoint.recovered" | "payment.changed" | "payment.forced" | "payment.expired" | "chip.command_queued" | "chip.command_sent" | "chip.command_done" | "chip.command_failed" | "webhook.ping";
+            readonly type: "card.created" | "card.status_changed" | "card.controls_changed" | "card_data.revealed" | "pin.set" | "pin.revealed" | "pin.attempt_failed" | "pin.blocked" | "pin.unblocked" | "cvv.attempt_failed" | "cvv.blocked" | "cvv.unblocked" | "authorization.approved" | "authorization.declined" | "decision.late" | "decision_endpoint.degraded" | "decision_endpoint.recovered" | "payment.changed" | "payment.forced" | "payment.expired" | "chip.command_queued" | "chip.command_sent" | "chip.command_done" | "chip.command_failed" | "chip.command_unconfirmed" | "webhook.ping";
             /** @enum {string} */
             readonly status: "Pending" | "Delivered" | "Failed";
             /** Format: date-time */
@@ -1932,7 +1932,7 @@ export interface components {
              */
             readonly id: string;
             /** @enum {string} */
-            readonly type: "card.created" | "card.status_changed" | "card.controls_changed" | "card_data.revealed" | "pin.set" | "pin.revealed" | "pin.attempt_failed" | "pin.blocked" | "pin.unblocked" | "cvv.attempt_failed" | "cvv.blocked" | "cvv.unblocked" | "authorization.approved" | "authorization.declined" | "decision.late" | "decision_endpoint.degraded" | "decision_endpoint.recovered" | "payment.changed" | "payment.forced" | "payment.expired" | "chip.command_queued" | "chip.command_sent" | "chip.command_done" | "chip.command_failed";
+            readonly type: "card.created" | "card.status_changed" | "card.controls_changed" | "card_data.revealed" | "pin.set" | "pin.revealed" | "pin.attempt_failed" | "pin.blocked" | "pin.unblocked" | "cvv.attempt_failed" | "cvv.blocked" | "cvv.unblocked" | "authorization.approved" | "authorization.declined" | "decision.late" | "decision_endpoint.degraded" | "decision_endpoint.recovered" | "payment.changed" | "payment.forced" | "payment.expired" | "chip.command_queued" | "chip.command_sent" | "chip.command_done" | "chip.command_failed" | "chip.command_unconfirmed";
             /**
              * Format: date-time
              * @description The time of the act.
@@ -2339,7 +2339,7 @@ export interface components {
              * @description If the card has a chip: the newest command that changes or unblocks the PIN in it.
              * @enum {string}
              */
-            readonly chipUpdate?: "none" | "pending" | "sent" | "done" | "failed";
+            readonly chipUpdate?: "none" | "pending" | "sent" | "done" | "failed" | "unconfirmed";
             /** @description Of the PIN in the chip, as the chip reported it last. */
             readonly remainingOfflineTries?: number;
             /**
@@ -3240,7 +3240,7 @@ export interface components {
              *       "pin.blocked"
              *     ]
              */
-            readonly events: readonly ("card.created" | "card.status_changed" | "card.controls_changed" | "card_data.revealed" | "pin.set" | "pin.revealed" | "pin.attempt_failed" | "pin.blocked" | "pin.unblocked" | "cvv.attempt_failed" | "cvv.blocked" | "cvv.unblocked" | "authorization.approved" | "authorization.declined" | "decision.late" | "decision_endpoint.degraded" | "decision_endpoint.recovered" | "payment.changed" | "payment.forced" | "payment.expired" | "chip.command_queued" | "chip.command_sent" | "chip.command_done" | "chip.command_failed")[] | readonly "*"[];
+            readonly events: readonly ("card.created" | "card.status_changed" | "card.controls_changed" | "card_data.revealed" | "pin.set" | "pin.revealed" | "pin.attempt_failed" | "pin.blocked" | "pin.unblocked" | "cvv.attempt_failed" | "cvv.blocked" | "cvv.unblocked" | "authorization.approved" | "authorization.declined" | "decision.late" | "decision_endpoint.degraded" | "decision_endpoint.recovered" | "payment.changed" | "payment.forced" | "payment.expired" | "chip.command_queued" | "chip.command_sent" | "chip.command_done" | "chip.command_failed" | "chip.command_unconfirmed")[] | readonly "*"[];
             /** @description Must not contain control characters, unpaired surrogates or a card number. */
             readonly description?: string;
             /**
@@ -3253,7 +3253,7 @@ export interface components {
             /** @example 5f0c1d52-8f0e-4d5a-9a53-0c6a1a3b7c11 */
             readonly webhookId: string;
             readonly url: string;
-            readonly events: readonly ("card.created" | "card.status_changed" | "card.controls_changed" | "card_data.revealed" | "pin.set" | "pin.revealed" | "pin.attempt_failed" | "pin.blocked" | "pin.unblocked" | "cvv.attempt_failed" | "cvv.blocked" | "cvv.unblocked" | "authorization.approved" | "authorization.declined" | "decision.late" | "decision_endpoint.degraded" | "decision_endpoint.recovered" | "payment.changed" | "payment.forced" | "payment.expired" | "chip.command_queued" | "chip.command_sent" | "chip.command_done" | "chip.command_failed" | "*")[];
+            readonly events: readonly ("card.created" | "card.status_changed" | "card.controls_changed" | "card_data.revealed" | "pin.set" | "pin.revealed" | "pin.attempt_failed" | "pin.blocked" | "pin.unblocked" | "cvv.attempt_failed" | "cvv.blocked" | "cvv.unblocked" | "authorization.approved" | "authorization.declined" | "decision.late" | "decision_endpoint.degraded" | "decision_endpoint.recovered" | "payment.changed" | "payment.forced" | "payment.expired" | "chip.command_queued" | "chip.command_sent" | "chip.command_done" | "chip.command_failed" | "chip.command_unconfirmed" | "*")[];
             readonly description?: string;
             /**
              * @description `Disabled` webhooks get no messages.

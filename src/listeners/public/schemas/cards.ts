@@ -190,7 +190,7 @@ export const TryStatusSchema = Type.Object({
 export const PinStatusSchema = Type.Object({
   ...TryStatusSchema.properties,
   chipUpdate: Type.Optional(
-    Type.Enum(['none', 'pending', 'sent', 'done', 'failed'], {
+    Type.Enum(['none', 'pending', 'sent', 'done', 'failed', 'unconfirmed'], {
       description:
         'If the card has a chip: the newest command that changes or unblocks the PIN in it.',
     }),

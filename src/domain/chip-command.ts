@@ -41,6 +41,10 @@ export const chipCommandStates = [
 ] as const
 export type ChipCommandState = (typeof chipCommandStates)[number]
 
+/** The states of the PIN in a chip: that of a command for it, or none. */
+export const chipUpdates = ['none', 'pending', 'sent', 'done', 'failed', 'unconfirmed'] as const
+export type ChipUpdate = (typeof chipUpdates)[number]
+
 /**
  * A command that waits for its chip, in the JSON form of a read: bytes are hexadecimal digits. It
  * has a PIN only if it changes the PIN, and a data object only if it puts one.

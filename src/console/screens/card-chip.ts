@@ -21,7 +21,8 @@ export async function findChip(visit: Visit, publicToken: string): Promise<Found
 }
 
 /** The states of the latest change of the PIN. */
-const chipUpdates: Readonly<Record<string, string>> = {
+const chipUpdates: Readonly<Record<CardChip['chipUpdate'], string | null>> = {
+  none: null,
   pending: 'The chip does not have the latest change yet. It needs an online purchase.',
   sent: 'An answer carried the latest change to the chip. Its result is not known yet.',
   done: 'The chip has the latest change.',
@@ -32,11 +33,8 @@ const chipUpdates: Readonly<Record<string, string>> = {
 /** Describes whether the chip has the latest change of the PIN. */
 export function describePinInChip(chip: FoundChip): Content {
   if (chip === null || 'code' in chip) return null
-  const { commands } = chip
-  const ofPin = commands.filter(({ command }) => /^(?:change|unblock)_pin$/.test(command))
-  const waiting = ofPin.find(({ state }) => state === 'pending' || state === 'sent')
-  const text = chipUpdates[(waiting ?? ofPin[0])?.state ?? '']
-  return text !== undefined && html`<p class="fine">${text}</p>`
+  const text = chipUpdates[chip.chipUpdate]
+  return text !== null && html`<p class="fine">${text}</p>`
 }
 
 /** Others are plain. */
@@ -66,16 +64,19 @@ const chipParts = ({ chips, commands }: CardChip): Content =>
     )}
     ${listed(
       'Commands',
-      ['Number', 'Command', 'State', 'Queued', 'Sent', 'Ended'],
+      ['Number', 'Chip', 'Command', 'State', 'Queued', 'Sent', 'Ended'],
       commands.map(
-        ({ command, commandNumber, endedAt, queuedAt, sentAt, sentCount, state, tag }) =>
+        ({ command, commandNumber, panSequenceNumber, state, tag, ...times }) =>
           html`<tr>
             <th scope="row">${commandNumber}</th>
+            <td>${panSequenceNumber}</td>
             <td>${command.replaceAll('_', ' ')} ${tag}</td>
             <td>${badge(state, stateTones[state])}</td>
-            <td>${instant(queuedAt)}</td>
-            <td>${sentAt !== undefined && html`${instant(sentAt)} (${sentCount})`}</td>
-            <td>${endedAt !== undefined && instant(endedAt)}</td>
+            <td>${instant(times.queuedAt)}</td>
+            <td>
+              ${times.sentAt !== undefined && html`${instant(times.sentAt)} (${times.sentCount})`}
+            </td>
+            <td>${times.endedAt !== undefined && instant(times.endedAt)}</td>
           </tr>`,
       ),
       'No command was queued for the chip.',

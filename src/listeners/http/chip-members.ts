@@ -1,5 +1,5 @@
 import Type from 'typebox'
-import { chipCommandStates, chipCommands } from '../../domain/chip-command.ts'
+import { chipCommandStates, chipCommands, chipUpdates } from '../../domain/chip-command.ts'
 
 const instant = Type.String({ format: 'date-time' })
 export const commandNumber = Type.Integer({
@@ -8,6 +8,9 @@ export const commandNumber = Type.Integer({
 })
 
 export const CardChipSchema = Type.Object({
+  chipUpdate: Type.Enum([...chipUpdates], {
+    description: 'Whether the chip has the latest change of the PIN, as the status of the PIN.',
+  }),
   chips: Type.Array(
     Type.Object({
       panSequenceNumber: Type.String({ examples: ['00'] }),

@@ -2,6 +2,7 @@ import type { Requester } from '../../domain/client.ts'
 import type { PublicToken } from '../../domain/identifiers.ts'
 import { Problem } from '../../domain/problem.ts'
 import { findCardOfAnyClient } from '../../storage/cards/search.ts'
+import { findTries, type TriesRow } from '../../storage/cards/tries.ts'
 import * as stored from '../../storage/chips/commands.ts'
 import type * as cards from '../cards/cards.ts'
 
@@ -12,6 +13,8 @@ const listedMost = 50
 
 /** The chips of a card, and the commands to them, newest first. */
 interface CardChips {
+  /** The state of the PIN in the chip, as the status of the PIN has it. */
+  readonly chipUpdate: NonNullable<TriesRow['chipUpdate']>
   readonly chips: readonly ReturnType<typeof describeChip>[]
   readonly commands: readonly ReturnType<typeof describeCommand>[]
 }
@@ -28,11 +31,16 @@ export async function findCardChips(
 ): Promise<CardChips> {
   const { database } = context
   await findChippedCard(context, requester, publicToken)
-  const [chips, commands] = await Promise.all([
+  const [tries, chips, commands] = await Promise.all([
+    findTries(database, publicToken, 'pin', requester.clientId),
     stored.listChips(database, publicToken, listedMost),
     stored.listChipCommands(database, publicToken, listedMost),
   ])
-  return { chips: chips.map(describeChip), commands: commands.map(describeCommand) }
+  return {
+    chipUpdate: tries?.chipUpdate ?? 'none',
+    chips: chips.map(describeChip),
+    commands: commands.map(describeCommand),
+  }
 }
 
 /**

@@ -121,6 +121,9 @@ test('a new PIN that the chip refused stays visible until another one, whatever 
   const [, unblocking = 0] = await listCommandNumbers(service, publicToken)
   await record(publicToken, { atc: 2, done: [unblocking] })
   assert.equal((await readStatus(publicToken)).chipUpdate, 'failed')
+  // The console shows the same.
+  const { json } = await service.call('GET', `/cards/${publicToken}/chip`)
+  assert.equal(json.chipUpdate, 'failed')
   await setPin(publicToken, second)
   assert.equal((await readStatus(publicToken)).chipUpdate, 'pending')
 })

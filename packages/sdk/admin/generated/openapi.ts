@@ -4768,6 +4768,11 @@ export interface operations {
                 };
                 content: {
                     readonly "application/json": {
+                        /**
+                         * @description Whether the chip has the latest change of the PIN, as the status of the PIN.
+                         * @enum {string}
+                         */
+                        readonly chipUpdate: "none" | "pending" | "sent" | "done" | "failed" | "unconfirmed";
                         readonly chips: readonly {
                             /** @example 00 */
                             readonly panSequenceNumber: string;

@@ -1161,6 +1161,11 @@ export interface components {
             readonly createdAt: string;
         };
         readonly CardChip: {
+            /**
+             * @description Whether the chip has the latest change of the PIN, as the status of the PIN.
+             * @enum {string}
+             */
+            readonly chipUpdate: "none" | "pending" | "sent" | "done" | "failed" | "unconfirmed";
             readonly chips: readonly {
                 /** @example 00 */
                 readonly panSequenceNumber: string;
@@ -4755,6 +4760,7 @@ export interface operations {
                 content: {
                     /**
                      * @example {
+                     *       "chipUpdate": "none",
                      *       "chips": [
                      *         {
                      *           "panSequenceNumber": "00",

@@ -1,5 +1,6 @@
 import Type, { type Static } from 'typebox'
 import { cardStatusCodes, cardStatuses } from '../../../domain/card-status.ts'
+import { chipUpdates } from '../../../domain/chip-command.ts'
 import { cardTypes } from '../../../domain/product.ts'
 import { entryModes } from '../../../operations/authorizations/authorization.ts'
 import { pageMembers } from '../../http/pages.ts'
@@ -190,7 +191,7 @@ export const TryStatusSchema = Type.Object({
 export const PinStatusSchema = Type.Object({
   ...TryStatusSchema.properties,
   chipUpdate: Type.Optional(
-    Type.Enum(['none', 'pending', 'sent', 'done', 'failed', 'unconfirmed'], {
+    Type.Enum([...chipUpdates], {
       description:
         'If the card has a chip: the newest command that changes or unblocks the PIN in it.',
     }),

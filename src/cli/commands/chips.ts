@@ -29,8 +29,8 @@ const commandOptions: cli.Options = {
     type: 'string',
     value: 'NUMBER',
     help:
-      'the chip, by its PAN sequence number; by default the highest that was seen; block_card needs it, ' +
-      'unless exactly one was seen',
+      'the chip, by its PAN sequence number; by default the highest that was seen; ' +
+      'block_card needs it, unless exactly one was seen',
     pointer: '/panSequenceNumber',
   },
   tag: {

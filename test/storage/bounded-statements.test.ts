@@ -271,6 +271,11 @@ const chipResults = {
   unconfirmed: [],
   remainingOfflineTries: 3,
 }
+const advisedChip = {
+  publicToken: token,
+  networkId: 'network',
+  chip: JSON.stringify({ panSequenceNumber: '00', atc: 102, keyVersion: 1, atcWindow: 16 }),
+}
 const requestedCommand = {
   publicToken: token,
   number: 2,
@@ -512,6 +517,8 @@ const calls: readonly ((database: Database, limit: number) => Promise<unknown>)[
   (database) => updatePin(database, act, earlierDay, newPin),
   (database) => updatePin(database, act, earlierDay, { ...newPin, chipPin }),
   (database) => chipCommands.recordChipResults(database, chipResults),
+  (database) => chipCommands.recordAdvisedChip(database, advisedChip),
+  (database) => chipCommands.recordAdvisedChip(database, { ...advisedChip, chip: null }),
   (database) => chipCommands.queueRequestedCommand(database, requestedCommand, claim),
   (database) => chipCommands.findChippedCard(database, token, clientId),
   (database, limit) => chipCommands.countWaitingCommands(database, token, limit),

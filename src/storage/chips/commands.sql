@@ -12,6 +12,15 @@ select record_chip_results(
   p_remaining_offline_tries => :remainingOfflineTries
 ) as "isChanged";
 
+-- name: record_advised_chip
+select record_advised_chip(
+  p_public_token => :publicToken,
+  p_chip => :chip::text::jsonb,
+  p_network_id => :networkId,
+  p_mistakes => :mistakes,
+  p_window => :windowLength
+) as "isGuessing";
+
 -- name: request_chip_command
 select request_chip_command(
   p_public_token => :publicToken,

@@ -1,5 +1,6 @@
 import type { CardStatusCode } from '../../domain/card-status.ts'
 import type { ChipCommandName, ChipCommandState } from '../../domain/chip-command.ts'
+import { guessing } from '../../domain/guessing.ts'
 import type { PublicToken } from '../../domain/identifiers.ts'
 import { type Connection, firstRow } from '../engine/database.ts'
 import { loadStatements } from '../engine/statements.ts'
@@ -28,6 +29,32 @@ export const recordChipResults = async (
   results: ChipResults,
 ): Promise<void> => {
   await recordResults(connection, results)
+}
+
+/** The cryptogram of an advice. */
+export interface AdvisedChip {
+  readonly publicToken: PublicToken
+  readonly networkId: string
+  /** JSON: the use of its chip; null if the cryptogram is wrong. */
+  readonly chip: string | null
+}
+
+const recordAdvised = declare<
+  AdvisedChip & { readonly mistakes: number; readonly windowLength: number },
+  { readonly isGuessing: boolean }
+>('record_advised_chip')
+
+/**
+ * Uses the transaction counter of a right cryptogram, or counts a wrong one.
+ * @returns whether to report guessing now.
+ */
+export const recordAdvisedChip = async (
+  connection: Connection,
+  advised: AdvisedChip,
+): Promise<boolean> => {
+  const windowLength = guessing.windowSeconds * 1_000_000
+  const counted = { ...advised, mistakes: guessing.mistakes, windowLength }
+  return firstRow(await recordAdvised(connection, counted))?.isGuessing ?? false
 }
 
 interface OwnCard {

@@ -7,7 +7,7 @@ import type { AuthorizationContext } from './authorization.ts'
 import { toChipUse } from './chip.ts'
 
 /** An advice or a reversal with chip data. */
-interface ChipAdvice {
+export interface ChipAdvice {
   readonly networkId: string
   readonly chip: Pick<ChipMessage['chip'], 'data' | 'panSequenceNumber'>
 }
@@ -25,7 +25,7 @@ export async function takeChipReport(
 ): Promise<void> {
   const { database, observe } = context
   const message = { chip, cardRead: 'chip', hasPinBlock: false, isAdvice: true } as const
-  const transaction = { money: null, merchant: null, transactionType: null }
+  const transaction = { money: null, cashbackAmount: null, merchant: null, transactionType: null }
   const parsed = parseChip(chip)
   const found = await findChip(database, card, { read: parsed, networkId: null })
   const presented = found && (await readChip(context, { ...message, transaction }, parsed, found))

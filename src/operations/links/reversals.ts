@@ -15,8 +15,7 @@ import {
   reverseTransaction,
 } from '../../storage/links/transactions.ts'
 import type { AuthorizationContext } from '../authorizations/authorization.ts'
-import { takeChipReport } from '../authorizations/take-chip-report.ts'
-import type { ChipMessage } from '../chips/read-chip.ts'
+import { type ChipAdvice, takeChipReport } from '../authorizations/take-chip-report.ts'
 import {
   advisePayment,
   clearPayments,
@@ -48,7 +47,7 @@ export interface NetworkAdvice
   readonly isApproved: boolean
   readonly transaction: ReportedTransaction
   /** What the chip reports after the transaction; null without chip data. */
-  readonly chip: Pick<ChipMessage['chip'], 'data' | 'panSequenceNumber'> | null
+  readonly chip: ChipAdvice['chip'] | null
 }
 
 /** A reversal, with everything that identifies its original. */

@@ -6,7 +6,6 @@ import type { Money } from '../../domain/money.ts'
 import type { Pin } from '../../domain/pin.ts'
 import { Problem } from '../../domain/problem.ts'
 import { findChipKeyVersion, type ProductChip } from '../../domain/product-chip.ts'
-import type { TransactionType } from '../../domain/transaction.ts'
 import type { StoredPin } from '../../hsm/contract/card.ts'
 import type { ChipCryptogram, ChipReference, ScriptKeys } from '../../hsm/contract/chip.ts'
 import type { Hsm } from '../../hsm/contract/hsm.ts'
@@ -41,16 +40,15 @@ interface VirtualChip {
   readonly dataObjects: Readonly<Record<string, string>>
 }
 
-/** A transaction with the chip at a terminal. */
-interface ChipPurchase {
+/** A transaction with the chip at a terminal; by default a purchase without cash. */
+interface ChipPurchase
+  extends Partial<Pick<transactions.TerminalTransaction, 'cashbackAmount' | 'transactionType'>> {
   /** Null: nothing, in the currency of the product. */
   readonly money: Money | null
   /** The PIN that the chip compares. */
   readonly offlinePin: Pin | null
   /** ISO 3166-1 alpha-3: where the terminal is. Absent: in Spain. */
   readonly country?: string | undefined
-  /** Absent: a purchase. */
-  readonly transactionType?: TransactionType | undefined
 }
 
 /** The decision of the chip: an authorization, or no transaction. */
@@ -244,7 +242,7 @@ function toReference({ card, state }: PresentChip): {
 async function makeCryptogram(
   context: VirtualChipContext,
   present: PresentChip,
-  { country, money, offlinePin, transactionType = 'purchase' }: ChipPurchase,
+  { cashbackAmount = 0, country, money, offlinePin, transactionType = 'purchase' }: ChipPurchase,
 ): Promise<readonly [stored.VirtualChipState, MadeCryptogram]> {
   const { card, state } = present
   if (state.isCardBlocked) throw unusable('The issuer has blocked the chip permanently.')
@@ -262,6 +260,7 @@ async function makeCryptogram(
     at: context.now(),
     country: country ?? null,
     transactionType,
+    cashbackAmount,
     offlinePin: compared.result,
     unpredictableNumber,
   })

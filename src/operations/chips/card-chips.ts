@@ -8,8 +8,11 @@ import type * as cards from '../cards/cards.ts'
 
 type ChipContext = Pick<cards.CardContext, 'database'>
 
-/** The greatest number of chips and of commands that an answer lists. */
+/** The greatest number of chips and of newest commands that an answer lists. */
 const listedMost = 50
+
+/** The greatest number of waiting commands: more than the chips of a card can have. */
+const waitingMost = 2_000
 
 /** The chips of a card, and the commands to them, newest first. */
 interface CardChips {
@@ -20,8 +23,8 @@ interface CardChips {
 }
 
 /**
- * Returns the chips of the requester's card that have made a valid cryptogram, and the newest
- * commands.
+ * Returns the chips of the requester's card that have made a valid cryptogram, the newest commands,
+ * and every command that waits.
  * @throws `Problem` `card_not_found`, `card_without_chip`.
  */
 export async function findCardChips(
@@ -31,11 +34,14 @@ export async function findCardChips(
 ): Promise<CardChips> {
   const { database } = context
   await findChippedCard(context, requester, publicToken)
-  const [tries, chips, commands] = await Promise.all([
+  const [tries, chips, newest, waiting] = await Promise.all([
     findTries(database, publicToken, 'pin', requester.clientId),
     stored.listChips(database, publicToken, listedMost),
     stored.listChipCommands(database, publicToken, listedMost),
+    stored.listWaitingChipCommands(database, publicToken, waitingMost),
   ])
+  const oldest = newest.at(-1)?.number ?? 0
+  const commands = [...newest, ...waiting.filter(({ number }) => number < oldest)]
   return {
     chipUpdate: tries?.chipUpdate ?? 'none',
     chips: chips.map(describeChip),

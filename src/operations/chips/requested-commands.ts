@@ -37,7 +37,7 @@ interface QueuedCommand {
 
 /**
  * Queues a command to the chip of the requester's card. Commands that block are queued in every
- * status of the card, and are not limited in number.
+ * status of the card. Only `put_data` is refused if too many commands wait for the chip.
  * @throws `Problem` `card_not_found`, `card_without_chip`, `card_closed`,
  *   `too_many_chip_commands`, `validation_failed`.
  */
@@ -51,15 +51,16 @@ export const requestChipCommand = (
     const { database } = context
     const dataObject = composeDataObject(command, object)
     const card = await findChippedCard(context, requester, publicToken)
-    refuseOtherChip(
-      await stored.listChips(database, publicToken, chipsMost),
-      command,
-      panSequenceNumber,
-    )
+    const chips = await stored.listChips(database, publicToken, chipsMost)
+    refuseOtherChip(chips, command, panSequenceNumber)
     // A chip that must stop is never told too late.
-    if (!chipCommands.blockCommands.includes(command)) {
-      cards.refuseClosed(context, card)
-      await refuseTooMany(context, publicToken)
+    if (!chipCommands.blockCommands.includes(command)) cards.refuseClosed(context, card)
+    // Others replace one of their kind, so they never become many.
+    if (command === 'put_data') {
+      const newest = chips.at(-1)?.panSequenceNumber ?? null
+      // The chips of a card that has not used one are not known, so they share the limit.
+      const chip = newest === null ? null : (panSequenceNumber ?? newest)
+      await refuseTooMany(context, publicToken, chip)
     }
     const number = card.lastSequence + 1
     const result = { commandNumber: number, command, state: 'pending' } as const
@@ -137,7 +138,8 @@ function refuseOtherChip(
 async function refuseTooMany(
   { database }: Pick<cards.CardContext, 'database'>,
   publicToken: PublicToken,
+  chip: string | null,
 ): Promise<void> {
-  const waiting = await stored.countWaitingCommands(database, publicToken, waitingMost)
+  const waiting = await stored.countWaitingCommands(database, publicToken, chip, waitingMost)
   if (waiting >= waitingMost) throw new Problem('too_many_chip_commands')
 }

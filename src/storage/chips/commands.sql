@@ -74,9 +74,20 @@ where public_token = :publicToken
 order by public_token desc, command_number desc
 limit :limit;
 
--- name: list_waiting_commands
+-- name: list_waiting_chip_commands
+select command_number as "number", command, state, pan_sequence_number as "panSequenceNumber",
+  encode(substring(data_object from 1 for 2), 'hex') as "tag", created_at as "createdAt",
+  sent_at as "sentAt", sent_count as "sentCount", ended_at as "endedAt"
+from chip_command
+where public_token = :publicToken and state in ('pending', 'sent')
+order by public_token desc, command_number desc
+limit :limit;
+
+-- A command without a sequence number is for the first chip that comes, which may be this one.
+-- name: list_numbers_of_waiting_commands
 select command_number as "number"
 from chip_command
 where public_token = :publicToken and state in ('pending', 'sent')
+  and (pan_sequence_number is null or pan_sequence_number = coalesce(:chip, pan_sequence_number))
 order by public_token, command_number
 limit :limit;

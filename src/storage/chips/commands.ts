@@ -128,14 +128,30 @@ export const listChipCommands = (
   limit: number,
 ): Promise<ChipCommandRow[]> => selectCommands(connection, { publicToken, limit })
 
-const selectWaiting = declare<OfCard, { readonly number: number }>('list_waiting_commands')
+const selectWaiting = declare<OfCard, ChipCommandRow>('list_waiting_chip_commands')
 
-/** Counts the commands that wait for the chips of a card, up to a limit. */
-export const countWaitingCommands = async (
+/** Lists the commands that wait for the chips of a card, newest first. */
+export const listWaitingChipCommands = (
   connection: Connection,
   publicToken: PublicToken,
   limit: number,
-): Promise<number> => (await selectWaiting(connection, { publicToken, limit })).length
+): Promise<ChipCommandRow[]> => selectWaiting(connection, { publicToken, limit })
+
+const selectNumbers = declare<
+  OfCard & { readonly chip: string | null },
+  { readonly number: number }
+>('list_numbers_of_waiting_commands')
+
+/**
+ * Counts the commands that wait for a chip of a card, up to a limit.
+ * @param chip its PAN sequence number; null counts those of all chips.
+ */
+export const countWaitingCommands = async (
+  connection: Connection,
+  publicToken: PublicToken,
+  chip: string | null,
+  limit: number,
+): Promise<number> => (await selectNumbers(connection, { publicToken, chip, limit })).length
 
 /** A command that a client requests. */
 export interface RequestedChipCommand {

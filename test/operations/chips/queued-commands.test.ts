@@ -406,6 +406,39 @@ test('no more than 16 commands wait for a chip', async () => {
     assert.equal((await request(publicToken, { command: 'block_application' })).status, 201)
   }
   assert.equal((await put(17)).json.code, 'too_many_chip_commands')
+  const unblock = { command: 'unblock_application' }
+  assert.equal((await request(publicToken, unblock)).status, 201, 'an unblock is never refused')
+})
+
+test('commands that wait for a replaced chip do not refuse those for its successor', async () => {
+  const { publicToken } = await chippedCard(service)
+  for (const number of ['01', '02']) {
+    await sql(
+      service.database,
+      `insert into chip (public_token, pan_sequence_number, highest_atc, seen_atcs, key_version)
+       values ($1, $2, 1, 1, 1)`,
+      [publicToken, number],
+    )
+  }
+  const put = (at: number, panSequenceNumber?: string) => {
+    const tag = `9F${(0x50 + at).toString(16).toUpperCase()}`
+    return request(publicToken, { command: 'put_data', tag, value: '00', panSequenceNumber })
+  }
+  for (let at = 0; at < 16; at += 1) assert.equal((await put(at, '01')).status, 201)
+  assert.equal((await put(16, '01')).json.code, 'too_many_chip_commands')
+  assert.equal((await put(16)).status, 201)
+})
+
+test('the list of commands has every one that waits, and the 50 newest', async () => {
+  const { publicToken } = await chippedCard(service)
+  const put = { command: 'put_data', tag: '9F51', value: '00' }
+  const { json } = await request(publicToken, put)
+  for (let asked = 0; asked < 55; asked += 1) {
+    await request(publicToken, { command: 'block_application' })
+  }
+  const { commands } = (await service.call('GET', `/cards/${publicToken}/chip`)).json
+  assert.equal(commands.length, 51)
+  assert.equal(commands.at(-1).commandNumber, json.commandNumber)
 })
 
 test('a new PIN waits, however many other commands were queued after it', async () => {

@@ -30,11 +30,24 @@ const chipUpdates: Readonly<Record<CardChip['chipUpdate'], string | null>> = {
   unconfirmed: 'No result of the latest change came. The chip may have it.',
 }
 
-/** Describes whether the chip has the latest change of the PIN. */
+/**
+ * Describes whether the chip has the latest change of the PIN, and whether its own PIN is blocked.
+ * That is the newest chip, which the PIN goes to.
+ */
 export function describePinInChip(chip: FoundChip): Content {
   if (chip === null || 'code' in chip) return null
   const text = chipUpdates[chip.chipUpdate]
-  return text !== null && html`<p class="fine">${text}</p>`
+  const { panSequenceNumber, remainingOfflineTries, reportedAt } = chip.chips.at(-1) ?? {}
+  return html`
+    ${
+      remainingOfflineTries === 0 &&
+      reportedAt !== undefined &&
+      html`<p class="notice warn">
+        The PIN in chip ${panSequenceNumber} was blocked at ${instant(reportedAt)}. The chip compares
+        no PIN. Unblock PIN restores its tries with the next online purchase.
+      </p>`
+    }
+    ${text !== null && html`<p class="fine">${text}</p>`}`
 }
 
 /** Others are plain. */

@@ -28,7 +28,10 @@ export const CardChipSchema = Type.Object({
       command: Type.Enum([...chipCommands]),
       state: Type.Enum([...chipCommandStates]),
       panSequenceNumber: Type.Optional(
-        Type.String({ description: 'The chip that it is for.', examples: ['00'] }),
+        Type.String({
+          description: 'The chip that it is for, or that an answer carried it to.',
+          examples: ['00'],
+        }),
       ),
       tag: Type.Optional(Type.String({ examples: ['9F58'] })),
       queuedAt: instant,

@@ -66,7 +66,8 @@ order by pan_sequence_number
 limit :limit;
 
 -- name: list_chip_commands
-select command_number as "number", command, state, pan_sequence_number as "panSequenceNumber",
+select command_number as "number", command, state,
+  coalesce(pan_sequence_number, sent_to) as "panSequenceNumber",
   encode(substring(data_object from 1 for 2), 'hex') as "tag", created_at as "createdAt",
   sent_at as "sentAt", sent_count as "sentCount", ended_at as "endedAt"
 from chip_command
@@ -75,7 +76,8 @@ order by public_token desc, command_number desc
 limit :limit;
 
 -- name: list_waiting_chip_commands
-select command_number as "number", command, state, pan_sequence_number as "panSequenceNumber",
+select command_number as "number", command, state,
+  coalesce(pan_sequence_number, sent_to) as "panSequenceNumber",
   encode(substring(data_object from 1 for 2), 'hex') as "tag", created_at as "createdAt",
   sent_at as "sentAt", sent_count as "sentCount", ended_at as "endedAt"
 from chip_command

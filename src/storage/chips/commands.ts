@@ -109,7 +109,10 @@ export interface ChipCommandRow {
   readonly number: number
   readonly command: ChipCommandName
   readonly state: ChipCommandState
-  /** The chip that it is for; null: the first that comes, or for a PIN the newest chip. */
+  /**
+   * The chip that it is for, or that an answer carried it to; null: the first that comes, or for a
+   * PIN the newest chip.
+   */
   readonly panSequenceNumber: string | null
   /** The tag that it puts, in hexadecimal digits; null for other commands. */
   readonly tag: string | null

@@ -4799,7 +4799,7 @@ export interface operations {
                             /** @enum {string} */
                             readonly state: "pending" | "sent" | "done" | "failed" | "unconfirmed" | "superseded";
                             /**
-                             * @description The chip that it is for.
+                             * @description The chip that it is for, or that an answer carried it to.
                              * @example 00
                              */
                             readonly panSequenceNumber?: string;

@@ -4,7 +4,7 @@ import {
   readInformationKind,
 } from '../../domain/chip-application-data.ts'
 import { composeChipData, parseChipData } from '../../domain/chip-data.ts'
-import { composeToldDecision } from '../../domain/chip-decision.ts'
+import { approvalCode, composeToldDecision } from '../../domain/chip-decision.ts'
 import type { ChipFinding } from '../../domain/chip-findings.ts'
 import { type ChipTags, chipProfiles, composeCryptogramData } from '../../domain/chip-profile.ts'
 import { chipTransactionTypes } from '../../domain/chip-transaction-types.ts'
@@ -358,9 +358,6 @@ function composeAnswersOnce(
     return answer
   }
 }
-
-/** The response code of an approval in tag 91, also of a part of the amount. */
-const approvalCode = '00'
 
 /** Selects the decision of tag 91: by method 1 the response code, by 2 the card status update. */
 function selectAnswer({ profile }: ChipReference, code: string): ChipAnswer {

@@ -43,8 +43,8 @@ export function describePinInChip(chip: FoundChip): Content {
       remainingOfflineTries === 0 &&
       reportedAt !== undefined &&
       html`<p class="notice warn">
-        The PIN in chip ${panSequenceNumber} was blocked at ${instant(reportedAt)}. The chip compares
-        no PIN. Unblock PIN restores its tries with the next online purchase.
+        The PIN in chip ${panSequenceNumber} was blocked at ${instant(reportedAt)}. The chip
+        compares no PIN. Unblock PIN restores its tries with the next online purchase.
       </p>`
     }
     ${text !== null && html`<p class="fine">${text}</p>`}`

@@ -130,6 +130,7 @@ declare
     'retire_card',
     'settle_try',
     'store_claimed_answer',
+    'supersede_commands_of_closed',
     'supersede_pin_commands',
     'undo_act',
     'use_chip',

@@ -9,11 +9,19 @@ create table chip (
   -- it were seen: bit n is the counter highest_atc - n.
   highest_atc integer not null check (highest_atc between 0 and 65535),
   seen_atcs bigint not null,
+  -- The highest one of a transaction by the contacts of the chip, whose answer can carry commands.
+  -- Null: none was seen.
+  contact_atc integer check (contact_atc between 0 and 65535),
   -- The version of the keys of its last valid cryptogram.
   key_version integer not null check (key_version > 0),
-  -- The tries that remain for the PIN in the chip, as it reported them, and when.
+  -- The tries that remain for the PIN in the chip, as it reported them, when, and the counter of
+  -- that report.
   remaining_offline_tries integer check (remaining_offline_tries between 0 and 15),
   offline_tries_at timestamptz,
+  offline_tries_atc integer,
+  -- The counter of the last answer with a command that has restored these tries. Reports up to it
+  -- are out of date. Null: no command did.
+  restored_atc integer,
   primary key (public_token, pan_sequence_number)
 )
 -- Each cryptogram changes its row, and leaves the index as it is if the page has room.
@@ -44,7 +52,7 @@ create table chip_command (
   -- The chip that it is for. Null: the first chip that comes; commands for the PIN go to the newest.
   pan_sequence_number text check (pan_sequence_number ~ '^[0-9]{2}$'),
   state text not null default 'pending'
-    check (state in ('pending', 'sent', 'done', 'failed', 'superseded')),
+    check (state in ('pending', 'sent', 'done', 'failed', 'unconfirmed', 'superseded')),
   -- The PIN of a change, sealed, and its key; null once the command has ended.
   pin_block bytea,
   pin_key text,
@@ -54,14 +62,12 @@ create table chip_command (
   sent_at timestamptz,
   sent_count integer not null default 0 check (sent_count >= 0),
   -- The chip (its PAN sequence number) that an answer carried it to last, and the counter of that
-  -- transaction, and the number of commands in that answer.
+  -- transaction.
   sent_to text,
   sent_atc integer,
-  sent_with integer check (sent_with > 0),
   ended_at timestamptz,
   primary key (public_token, command_number),
   check ((sent_to is null) = (sent_atc is null)),
-  check ((sent_to is null) = (sent_with is null)),
   check ((pin_block is null) = (pin_key is null)),
   check (pin_block is null or command = 'change_pin' and state in ('pending', 'sent'))
 );

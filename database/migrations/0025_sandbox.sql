@@ -61,6 +61,8 @@ create table virtual_chip (
   is_online_incomplete boolean not null default false,
   -- What the last answer's commands led to, in the form of tag 9F5B.
   command_results bytea not null default '',
+  -- How many executed ones of them the chip counts in its verification results.
+  counted_commands integer not null default 0 check (counted_commands >= 0),
   -- The values of data objects that commands put, in hexadecimal digits, by tag.
   data_objects jsonb not null default '{}' check (jsonb_typeof(data_objects) = 'object'),
   check ((pin_block is null) <> (pvv is null)),

@@ -60,6 +60,16 @@ export function orRefuse<Result>(code: RefusalCode, operation: () => Result): Re
   }
 }
 
+/** Returns null for a refusal of the cryptography. Other faults are thrown. */
+export function orNull<Result>(operation: () => Result): Result | null {
+  try {
+    return operation()
+  } catch (error) {
+    if (error instanceof CryptoRefusal) return null
+    throw error
+  }
+}
+
 /** Whether `text` is `least` to `most` decimal digits and nothing else. */
 export function isDigits(text: string, least: number, most: number): boolean {
   return text.length >= least && text.length <= most && /^[0-9]+$/.test(text)

@@ -78,6 +78,7 @@ export const outcomesByEvent: Readonly<Record<EventType, Outcome>> = {
   'chip.command_sent': 'done',
   'chip.command_done': 'done',
   'chip.command_failed': 'failed',
+  'chip.command_unconfirmed': 'failed',
 }
 
 /**

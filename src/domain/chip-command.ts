@@ -1,3 +1,5 @@
+import type { CommandTemplate } from './chip-profile.ts'
+
 /** The commands from an issuer to a chip, which EMV calls issuer scripts (EMV Book 3, 10.10). */
 export const chipCommands = [
   'change_pin',
@@ -9,6 +11,16 @@ export const chipCommands = [
 ] as const
 export type ChipCommandName = (typeof chipCommands)[number]
 
+/** The template of each command. */
+export const commandTemplates: Readonly<Record<ChipCommandName, CommandTemplate>> = {
+  change_pin: '72',
+  unblock_pin: '72',
+  block_application: '71',
+  unblock_application: '71',
+  block_card: '71',
+  put_data: '72',
+}
+
 /** The commands that a client queues itself. The others follow from Set PIN and Unblock PIN. */
 export const requestedChipCommands = [
   'block_application',
@@ -18,9 +30,20 @@ export const requestedChipCommands = [
 ] as const satisfies readonly ChipCommandName[]
 export type RequestedChipCommandName = (typeof requestedChipCommands)[number]
 
-/** The states of a command. A command in one of the last three has ended. */
-export const chipCommandStates = ['pending', 'sent', 'done', 'failed', 'superseded'] as const
+/** The states of a command. A command in one of the last four has ended. */
+export const chipCommandStates = [
+  'pending',
+  'sent',
+  'done',
+  'failed',
+  'unconfirmed',
+  'superseded',
+] as const
 export type ChipCommandState = (typeof chipCommandStates)[number]
+
+/** The states of the PIN in a chip: that of a command for it, or none. */
+export const chipUpdates = ['none', 'pending', 'sent', 'done', 'failed', 'unconfirmed'] as const
+export type ChipUpdate = (typeof chipUpdates)[number]
 
 /**
  * A command that waits for its chip, in the JSON form of a read: bytes are hexadecimal digits. It
@@ -39,8 +62,6 @@ export interface WaitingChipCommand {
   /** The chip that an answer carried it to, and the counter of that transaction; null if none. */
   readonly sentTo: string | null
   readonly sentAtc: number | null
-  /** The number of commands in that answer. */
-  readonly sentWith: number | null
 }
 
 /** The greatest number of bytes of a value that a command puts: an answer has room for it. */
@@ -54,12 +75,20 @@ export interface ChipCommandReport {
   readonly newestPanSequenceNumber: string | null
   /** The highest counter of this chip before; null if the chip was not seen before. */
   readonly lastAtc: number | null
+  /** The highest one of a transaction by its contacts; null if none was seen. */
+  readonly lastContactAtc: number | null
+  /** Whether the chip was read by its contacts. A tapped card has left when its answer comes. */
+  readonly isContact: boolean
+  /** Whether the card has expired, so that its chip gets no other command than a block. */
+  readonly isCardExpired: boolean
   /** Whether it comes in an advice, which has the counter of the request before it. */
   readonly isAdvice: boolean
   /** The terminal's results (tag 9F5B); null if it sent none. */
   readonly results: Uint8Array | null
   /** How many commands of the last answer the chip says it has executed. */
   readonly processed: number
+  /** The templates whose commands it counts. */
+  readonly countedTemplates: readonly CommandTemplate[]
   /** Whether the chip says that a command failed. */
   readonly hasFailed: boolean
   /** Whether the last online transaction was not completed; null if the chip does not say it. */
@@ -71,8 +100,13 @@ export interface ChipCommandReport {
 /** The numbers of the commands that have ended. */
 export interface EndedChipCommands {
   readonly done: readonly number[]
+  /** The chip refused them. */
   readonly failed: readonly number[]
+  /** No result came, so nobody knows whether the chip has them. */
+  readonly unconfirmed: readonly number[]
 }
+
+type Outcome = keyof EndedChipCommands
 
 /** Commands that concern the PIN go to the newest chip of a card. */
 const pinCommands: readonly ChipCommandName[] = ['change_pin', 'unblock_pin']
@@ -80,21 +114,24 @@ const pinCommands: readonly ChipCommandName[] = ['change_pin', 'unblock_pin']
 /** Commands that stop a chip. They come first, and are sent until their chip reports a result. */
 export const blockCommands: readonly ChipCommandName[] = ['block_application', 'block_card']
 
-/** How often a command is sent without a result before it counts as failed. */
+/** How often a command is sent without a result before it ends as unconfirmed. */
 const sendingsMost = 10
 
 /**
- * Selects the commands that the answer to a report carries, in their order: those that block, then
- * the least often sent ones, so that a command without a result stops no other one.
+ * Lists the commands that are due with the answer to a report, in their order: those that block,
+ * then the least often sent ones, so that a command without a result stops no other one. None are
+ * due with an answer that cannot reach the chip: that to a tap, or to an older transaction.
  */
-export function selectDueCommands(
+export function listDueCommands(
   waiting: readonly WaitingChipCommand[],
   report: ChipCommandReport,
 ): readonly WaitingChipCommand[] {
-  const { done, failed } = findEndedCommands(waiting, report)
-  const ended = [...done, ...failed]
+  const { atc, isCardExpired, isContact, lastAtc } = report
+  if (!isContact || (lastAtc !== null && atc < lastAtc)) return []
+  const ended = Object.values(findEndedCommands(waiting, report)).flat()
   return waiting
     .filter((command) => isForChip(command, report) && !ended.includes(command.number))
+    .filter(({ command }) => !isCardExpired || blockCommands.includes(command))
     .toSorted(
       (one, other) =>
         rankBlock(one) - rankBlock(other) ||
@@ -120,12 +157,13 @@ const isForChip = (
 /**
  * Finds the waiting commands that a report ends, among those that an answer carried to its chip.
  * The terminal's results come first. Without them, the chip's own count decides, if it is certainly
- * that of the answer with the command.
+ * that of the answer with the command. A tap ends none.
  */
 export function findEndedCommands(
   waiting: readonly WaitingChipCommand[],
   report: ChipCommandReport,
 ): EndedChipCommands {
+  if (!report.isContact) return { done: [], failed: [], unconfirmed: [] }
   const results = report.results && readCommandResults(report.results)
   const carried = waiting.filter(
     (command) => isForChip(command, report) && wasCarriedBefore(command, report),
@@ -138,9 +176,13 @@ export function findEndedCommands(
       results ? results.get(command.number) : readOutcome(command, report),
     ),
   }))
-  const select = (outcome: 'done' | 'failed') =>
+  const select = (outcome: Outcome) =>
     outcomes.filter((each) => each.outcome === outcome).map(({ number }) => number)
-  return { done: select('done'), failed: select('failed') }
+  return {
+    done: select('done'),
+    failed: select('failed'),
+    unconfirmed: select('unconfirmed'),
+  }
 }
 
 /**
@@ -151,12 +193,12 @@ function confirmOutcome(
   { command, sentCount }: WaitingChipCommand,
   { isDeclined }: ChipCommandReport,
   outcome: 'done' | 'failed' | null | undefined,
-): 'done' | 'failed' | null {
+): Outcome | null {
   if (blockCommands.includes(command)) {
     const isBlocked = command === 'block_application' && isDeclined
     return isBlocked && outcome === 'done' ? 'done' : null
   }
-  return outcome ?? (sentCount >= sendingsMost ? 'failed' : null)
+  return outcome ?? (sentCount >= sendingsMost ? 'unconfirmed' : null)
 }
 
 /** Whether an earlier answer, or the one that an advice is about, carried a command to the chip. */
@@ -171,18 +213,21 @@ const wasCarriedBefore = (
 /**
  * Reads the outcome of a command from the chip's own count. After a lost answer, a chip still
  * counts the commands of an answer before it. So the count must be that of the last answer: the
- * chip says that its last online transaction was completed, and no other one came since.
+ * chip says that its last online transaction was completed, and no other one by its contacts came
+ * since. An advice does not say how the chip was read.
  */
 function readOutcome(
-  { sentAtc, sentWith }: WaitingChipCommand,
+  { command, sentAtc }: WaitingChipCommand,
   report: ChipCommandReport,
 ): 'done' | 'failed' | null {
   const isOfLastAnswer =
-    sentAtc === report.lastAtc && sentAtc !== report.atc && report.isLastOnlineIncomplete === false
-  if (!isOfLastAnswer) return null
-  // Of several commands, the chip does not say which one failed.
-  if (report.hasFailed) return sentWith === 1 ? 'failed' : null
-  return report.processed === sentWith ? 'done' : null
+    !report.isAdvice &&
+    sentAtc === report.lastContactAtc &&
+    sentAtc !== report.atc &&
+    report.isLastOnlineIncomplete === false
+  if (!isOfLastAnswer || !report.countedTemplates.includes(commandTemplates[command])) return null
+  if (report.hasFailed) return 'failed'
+  return report.processed === 1 ? 'done' : null
 }
 
 /** The bytes of one result (tag 9F5B): the outcome, and the number of the command. */

@@ -22,4 +22,5 @@ export function isToldApproval(
   return ((bytes[byte - 1] ?? 0) & (1 << (bit - 1))) !== 0
 }
 
-const approvalCode = '00'
+/** The response code of an approval in tag 91, also of a part of the amount. */
+export const approvalCode = '00'

@@ -44,6 +44,12 @@ interface ChipMessaging {
   readonly encipherment: 'visa' | 'mastercard' | 'emv'
 }
 
+/**
+ * The template of a command: 71 is carried out before the chip decides on the transaction, 72
+ * afterwards (EMV Book 3, 10.10).
+ */
+export type CommandTemplate = '71' | '72'
+
 /** A bit as the specifications number it: its byte from 1, and 8 for the highest bit of a byte. */
 type NumberedBit = readonly [byte: number, bit: number]
 
@@ -80,6 +86,8 @@ export interface ApplicationDataLayout {
   readonly commands: {
     /** How many commands of the previous answer the chip executed. */
     readonly processed: HalfByte
+    /** The templates whose commands it counts. */
+    readonly countedTemplates: readonly CommandTemplate[]
     readonly failed: NumberedBit
     /** The last online transaction was not completed; null where the chip does not report it. */
     readonly lastOnlineIncomplete: NumberedBit | null
@@ -96,6 +104,8 @@ const visaFormat1 = {
   offlinePin: { performed: [2, 3], failed: [2, 2], blocked: [3, 7], remainingTries: null },
   commands: {
     processed: { byte: 4, half: 'high' },
+    // After the second cryptogram only.
+    countedTemplates: ['72'],
     failed: [4, 4],
     lastOnlineIncomplete: [3, 8],
   },
@@ -116,6 +126,7 @@ const visaFormat2 = {
   },
   commands: {
     processed: { byte: 4, half: 'high' },
+    countedTemplates: ['71', '72'],
     failed: [4, 4],
     lastOnlineIncomplete: [2, 1],
   },
@@ -145,6 +156,7 @@ const mChip = {
   },
   commands: {
     processed: { byte: 3, half: 'high' },
+    countedTemplates: ['71', '72'],
     failed: [5, 1],
     lastOnlineIncomplete: null,
   },

@@ -37,6 +37,7 @@ export const eventTypes = [
   'chip.command_sent',
   'chip.command_done',
   'chip.command_failed',
+  'chip.command_unconfirmed',
 ] as const
 
 export type EventType = (typeof eventTypes)[number]

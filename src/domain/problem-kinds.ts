@@ -119,7 +119,7 @@ export const problemKinds = {
     title: 'Too many commands wait for the chip.',
     explanation:
       'Commands travel in answers to online transactions of the chip, and 16 of them wait ' +
-      'already. Request the command again after the chip was online.',
+      'already. Only put_data is refused. Request it again after the chip was online.',
   },
   card_status_conflict: {
     status: 409,

@@ -77,7 +77,8 @@ export const createSimulator = (context: AuthorizationContext, chips: VirtualChi
       money,
       offlinePin: offlinePin ?? null,
       country: simulation.merchant?.country,
-      transactionType: simulation.transactionType,
+      transactionType: simulation.transactionType ?? 'purchase',
+      cashbackAmount: simulation.cashbackAmount ?? 0,
     })
     const answer = await sendRequest(context, caller, simulation, request, made)
     // The stored answer belongs to the cryptogram of the first request.

@@ -139,7 +139,7 @@ test('a product gets a chip, and its versions of the keys, by options', async ()
     ['visa-cvn22', { C1: 1, C2: 1 }],
   )
   const unknown = await run('products', 'change', '3002', '--chip-keys', 'C1=9')
-  assert.match(unknown.stderr, /^ {2}--chip-keys .*versions that exist/m)
+  assert.match(unknown.stderr, /^ {2}--chip-keys .*versions that are active/m)
   const strange = await run('products', 'change', '3002', '--chip', 'visa-cvn99')
   assert.match(strange.stderr, /^ {2}--chip /m)
   assert.equal((await run('products', 'change', '3002', '--chip-keys', 'C1')).code, 2)

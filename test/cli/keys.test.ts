@@ -31,8 +31,19 @@ test('keys are managed by commands, without a server and beside one', async (t) 
   })
   const program = await startProgram({ dataDir, env: { KEY_REFRESH_MS: '50' } })
   await t.test('with a server it asks that one', () => asksTheServer(dataDir))
+  await t.test('a rotation of one key of chips names the keys that are behind', () =>
+    saysWhichKeysAreBehind(dataDir),
+  )
   await entersComponents(t, program)
 })
+
+/** A chip uses one version of its four keys, so a rotation of one of them says what is left. */
+const saysWhichKeysAreBehind = async (dataDir: string): Promise<void> => {
+  const behind = /Behind version 2: chip-ac\/1, chip-dynamic\/1, chip-smi\/1\. Rotate or import/
+  const rotated = await keys(dataDir, 'rotate', 'chip-smc')
+  assert.match(rotated.stdout, behind, rotated.stderr)
+  assert.match((await keys(dataDir, 'list')).stdout, behind)
+}
 
 const asksTheServer = async (dataDir: string): Promise<void> => {
   const listed = await keys(dataDir, 'list', '--json')
@@ -46,7 +57,7 @@ const asksTheServer = async (dataDir: string): Promise<void> => {
   )
   // Refused until it has been retired for long enough, which is told.
   for (;;) {
-    const { code, stderr } = await keys(dataDir, 'retire', 'pan', '1', '--delete')
+    const { code, stderr } = await keys(dataDir, 'delete', 'pan', '1')
     if (code === 0) break
     assert.match(stderr, /must have been retired for [0-9.]+ seconds/)
     await wait(50)

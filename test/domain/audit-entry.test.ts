@@ -100,8 +100,9 @@ test('a wrong value or a late answer is refused, a try without a result has fail
     'authorization.declined',
     'decision.late',
     'chip.command_failed',
+    'chip.command_unconfirmed',
   ])
   const failed = refused.filter((type) => outcomesByEvent[type] !== 'refused')
-  assert.deepEqual(failed, ['chip.command_failed'])
+  assert.deepEqual(failed, ['chip.command_failed', 'chip.command_unconfirmed'])
   assert.deepEqual(outcomesByResult, { match: 'done', mismatch: 'refused', unresolved: 'failed' })
 })

@@ -280,9 +280,10 @@ for (const profile of chipProfileNames) {
   })
 }
 
-const command = async (name: string) => {
+const command = async (name: string, panSequenceNumber?: string) => {
   const path = `/cards/${card.publicToken}/chip/commands`
-  const { status, text } = await service.call('POST', path, { body: { command: name } })
+  const body = { command: name, panSequenceNumber }
+  const { status, text } = await service.call('POST', path, { body })
   assert.ok(status < 300, text)
 }
 
@@ -393,9 +394,9 @@ test('a chip whose application or card is blocked approves nothing', async () =>
   assert.equal((await chip('GET')).json.isApplicationBlocked, true)
   assert.equal((await buy()).decision, 'declined')
   assert.equal((await simulate()).responseCode, '57')
-  await chip('POST')
+  const { panSequenceNumber } = (await chip('POST')).json
   await simulate()
-  await command('block_card')
+  await command('block_card', panSequenceNumber)
   await simulate()
   assert.equal((await chip('GET')).json.isCardBlocked, true)
   await refuse('/simulator/authorizations', simulation)
@@ -410,9 +411,10 @@ test('an issuer changes the data objects that the chip has, and no others', asyn
     })
   await put('9F58')
   await put('9F7F')
-  const { virtualChip } = await simulate()
+  const { virtualChip: first } = await simulate()
+  const { virtualChip: second } = await simulate()
   assert.deepEqual(
-    virtualChip.commands.map(({ result }: { result: string }) => result),
+    [...first.commands, ...second.commands].map(({ result }: { result: string }) => result),
     ['done', 'failed'],
   )
   assert.deepEqual((await chip('GET')).json.dataObjects, { '9F58': '05' })

@@ -268,7 +268,13 @@ const chipResults = {
   sent: [1001],
   done: [1002],
   failed: [],
+  unconfirmed: [],
   remainingOfflineTries: 3,
+}
+const advisedChip = {
+  publicToken: token,
+  networkId: 'network',
+  chip: JSON.stringify({ panSequenceNumber: '00', atc: 102, keyVersion: 1, atcWindow: 16 }),
 }
 const requestedCommand = {
   publicToken: token,
@@ -383,6 +389,7 @@ const stripeRead = { read: null, networkId: 'network' }
 const chipUse = JSON.stringify({
   panSequenceNumber: '00',
   atc: 7,
+  contactAtc: 7,
   keyVersion: 1,
   atcWindow: 16,
   remainingOfflineTries: 3,
@@ -510,9 +517,13 @@ const calls: readonly ((database: Database, limit: number) => Promise<unknown>)[
   (database) => updatePin(database, act, earlierDay, newPin),
   (database) => updatePin(database, act, earlierDay, { ...newPin, chipPin }),
   (database) => chipCommands.recordChipResults(database, chipResults),
+  (database) => chipCommands.recordAdvisedChip(database, advisedChip),
+  (database) => chipCommands.recordAdvisedChip(database, { ...advisedChip, chip: null }),
   (database) => chipCommands.queueRequestedCommand(database, requestedCommand, claim),
   (database) => chipCommands.findChippedCard(database, token, clientId),
-  (database, limit) => chipCommands.countWaitingCommands(database, token, limit),
+  (database, limit) => chipCommands.countWaitingCommands(database, token, null, limit),
+  (database, limit) => chipCommands.countWaitingCommands(database, token, '01', limit),
+  (database, limit) => chipCommands.listWaitingChipCommands(database, token, limit),
   (database, limit) => chipCommands.listChips(database, token, limit),
   (database, limit) => chipCommands.listChipCommands(database, token, limit),
   (database) => findProductOfChipKeys(database, 1),

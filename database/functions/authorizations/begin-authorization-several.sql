@@ -262,6 +262,7 @@ begin
       update chip
       set highest_atc = greatest(chip.highest_atc, presented.atc),
         seen_atcs = add_seen_atc(chip.highest_atc, chip.seen_atcs, presented.atc),
+        contact_atc = greatest(chip.contact_atc, presented.contact_atc),
         key_version = case
           when presented.atc < chip.highest_atc then chip.key_version
           else presented.key_version
@@ -275,10 +276,16 @@ begin
           when not presented.has_tries or presented.atc < chip.highest_atc
           then chip.offline_tries_at
           when presented.remaining_tries is not null then presented.now
+        end,
+        offline_tries_atc = case
+          when not presented.has_tries or presented.atc < chip.highest_atc
+          then chip.offline_tries_atc
+          when presented.remaining_tries is not null then presented.atc
         end
       from (
         select claimed.public_token, claimed.chip ->> 'panSequenceNumber' as number,
           (claimed.chip ->> 'atc')::integer as atc,
+          (claimed.chip ->> 'contactAtc')::integer as contact_atc,
           (claimed.chip ->> 'keyVersion')::integer as key_version,
           (claimed.chip ->> 'remainingOfflineTries')::integer as remaining_tries,
           claimed.chip ? 'remainingOfflineTries' as has_tries,

@@ -18,7 +18,7 @@ begin
     p_public_token, v_card.last_sequence, v_card.client_id, 'card.status_changed', null,
     json_build_object('from', v_card.status_before_expiry, 'to', '54')::text, null, null
   );
-  perform supersede_pin_commands(array[p_public_token]);
+  perform supersede_commands_of_closed(array[p_public_token]);
   return v_card;
 end
 $function$;

@@ -179,7 +179,7 @@ begin
       json_build_object('from', p_from, 'to', p_to)::text, null, null
     );
     v_sequence := v_sequence + 1;
-    perform supersede_pin_commands(array[p_replaced_token]);
+    perform supersede_commands_of_closed(array[p_replaced_token]);
   end if;
   update card
   set status_code = p_to, last_sequence = v_sequence

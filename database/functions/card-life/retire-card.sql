@@ -37,7 +37,7 @@ begin
     p_public_token, v_sequence, v_card.client_id, 'card.retired', p_request_id,
     json_build_object('replacedBy', p_replaced_by)::text, null, p_operator_id
   );
-  perform supersede_pin_commands(array[p_public_token]);
+  perform supersede_commands_of_closed(array[p_public_token]);
   return true;
 end
 $function$;

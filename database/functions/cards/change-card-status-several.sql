@@ -88,7 +88,7 @@ begin
   select array_agg(ordinal::integer)
   into v_done
   from changed;
-  perform supersede_pin_commands(
+  perform supersede_commands_of_closed(
     array(
       select p_public_tokens[done.ordinal]
       from unnest(v_done) as done (ordinal)

@@ -1,8 +1,8 @@
 -- Changes the status of a client's card and records the event, once for an idempotency key.
 --
 -- The card must have the status p_from. A retired card is never active again, and a successor is
--- activated with its line (activate_successor). A final status ends the waiting commands for the
--- PIN in the chip. Lock order: card, key. The call does everything or nothing.
+-- activated with its line (activate_successor). A final status ends the waiting commands to the
+-- chip, except those that block it. Lock order: card, key. The call does everything or nothing.
 --
 -- Returns whether it was done. It is not done if the card belongs to another client or has another
 -- status, or if the key was not free.
@@ -50,7 +50,7 @@ begin
     p_note, p_operator_id
   );
   if p_to not in ('00', '02', '62') then
-    perform supersede_pin_commands(array[p_public_token]);
+    perform supersede_commands_of_closed(array[p_public_token]);
   end if;
   return true;
 end

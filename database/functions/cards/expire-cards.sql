@@ -1,5 +1,5 @@
 -- Expires some of the cards whose last day is before p_today, and records an event for each.
--- Waiting commands for the PINs in their chips end.
+-- Waiting commands to their chips end, except those that block a chip.
 --
 -- The list is materialized and joined row by row, so that no plan reads more than its rows.
 --
@@ -35,7 +35,7 @@ begin
   select array_agg(public_token)
   into v_public_tokens
   from expired;
-  perform supersede_pin_commands(v_public_tokens);
+  perform supersede_commands_of_closed(v_public_tokens);
   return coalesce(cardinality(v_public_tokens), 0);
 end
 $function$;

@@ -7,7 +7,7 @@
 -- expiry is YYMM. newest_number is the highest sequence number that was seen.
 --
 -- p_pan_sequence_number and p_atc are null without chip data. Otherwise highest_atc is that of this
--- chip, null if it was not seen before; is_fresh says whether p_atc was not used before; and
+-- chip, null if it was not seen before, and contact_atc that of a transaction by its contacts; is_fresh says whether p_atc was not used before; and
 -- commands are those that have not ended.
 --
 -- p_network_id is null without a stripe or a 3-D Secure value. Otherwise newest_key_version is that
@@ -34,6 +34,7 @@ create or replace function find_chip(
   newest_number text,
   newest_key_version integer,
   highest_atc integer,
+  contact_atc integer,
   is_fresh boolean,
   commands json,
   highest_card_atc integer,
@@ -76,7 +77,8 @@ begin
   where seen.public_token = v_public_token;
   is_fresh := true;
   if p_pan_sequence_number is not null then
-    select seen.highest_atc, seen.seen_atcs into highest_atc, v_seen_atcs
+    select seen.highest_atc, seen.seen_atcs, seen.contact_atc
+    into highest_atc, v_seen_atcs, contact_atc
     from chip as seen
     where seen.public_token = v_public_token and seen.pan_sequence_number = p_pan_sequence_number;
     -- The row was inserted for a lock, and its transaction did not use the chip.
@@ -96,8 +98,7 @@ begin
           'panSequenceNumber', command.pan_sequence_number,
           'sentCount', command.sent_count,
           'sentTo', command.sent_to,
-          'sentAtc', command.sent_atc,
-          'sentWith', command.sent_with
+          'sentAtc', command.sent_atc
         )
         order by command.command_number
       )

@@ -1,10 +1,10 @@
 -- Records what a message of a chip and its answer changed: the commands that the answer carried
--- (p_sent), those that the chip has carried out or refused (p_done, p_failed), and the tries that
--- remain for the PIN in the chip, null if the message does not say it. An older message than the
--- last one does not change them.
+-- (p_sent), those that the chip has carried out or refused (p_done, p_failed) or that were sent too
+-- often without a result (p_unconfirmed), and the tries that remain for the PIN in the chip, null if
+-- the message does not say it. An older message than the last one does not change them.
 --
--- A change of the PIN and an unblock restore the tries in the chip, so a report that none remain is
--- out of date once one of them is done.
+-- A change of the PIN and an unblock restore the tries in the chip. Once one of them is done, reports
+-- up to the counter of the answer that carried it are out of date, also ones that come later.
 --
 -- A command for the first chip that comes is for the chip that it was sent to.
 --
@@ -22,6 +22,7 @@ create or replace function record_chip_results(
   p_sent integer[],
   p_done integer[],
   p_failed integer[],
+  p_unconfirmed integer[],
   p_remaining_offline_tries integer
 ) returns boolean
 language plpgsql
@@ -31,7 +32,7 @@ declare
   v_command chip_command;
   v_state text;
   v_is_changed boolean := false;
-  v_restores_tries boolean := false;
+  v_restored_atc integer;
   v_now timestamptz := clock_timestamp();
 begin
   v_card := lock_card(p_public_token);
@@ -44,20 +45,25 @@ begin
     v_state := case
       when v_command.command_number = any (p_done) then 'done'
       when v_command.command_number = any (p_failed) then 'failed'
+      when v_command.command_number = any (p_unconfirmed) then 'unconfirmed'
       when v_command.command_number = any (p_sent) then 'sent'
     end;
     continue when v_state is null;
     v_is_changed := true;
-    v_restores_tries := v_restores_tries
-      or v_state = 'done' and v_command.command in ('change_pin', 'unblock_pin');
+    if v_state = 'done' and v_command.command in ('change_pin', 'unblock_pin') then
+      v_restored_atc := greatest(v_restored_atc, coalesce(v_command.sent_atc, p_atc));
+    end if;
     if v_state = 'sent' then
       update chip_command
       set state = 'sent',
         sent_at = v_now,
         sent_count = sent_count + 1,
         sent_to = p_pan_sequence_number,
-        sent_atc = p_atc,
-        sent_with = cardinality(p_sent),
+        -- A slower answer to an older transaction of the same chip changes nothing.
+        sent_atc = case
+          when sent_to = p_pan_sequence_number then greatest(sent_atc, p_atc)
+          else p_atc
+        end,
         pan_sequence_number = case
           when command not in ('change_pin', 'unblock_pin')
           then coalesce(pan_sequence_number, p_pan_sequence_number)
@@ -85,20 +91,24 @@ begin
       );
     end if;
   end loop;
+  if v_restored_atc is not null then
+    update chip
+    set restored_atc = greatest(restored_atc, v_restored_atc),
+      remaining_offline_tries = case
+        when offline_tries_atc > v_restored_atc then remaining_offline_tries
+      end,
+      offline_tries_at = case when offline_tries_atc > v_restored_atc then offline_tries_at end,
+      offline_tries_atc = case when offline_tries_atc > v_restored_atc then offline_tries_atc end
+    where public_token = p_public_token and pan_sequence_number = p_pan_sequence_number;
+  end if;
   if p_remaining_offline_tries is not null then
     update chip
     set remaining_offline_tries = p_remaining_offline_tries,
-      offline_tries_at = v_now
+      offline_tries_at = v_now,
+      offline_tries_atc = p_atc
     where public_token = p_public_token and pan_sequence_number = p_pan_sequence_number
-      and highest_atc <= p_atc;
+      and highest_atc <= p_atc and coalesce(restored_atc, -1) < p_atc;
     v_is_changed := v_is_changed or found;
-  end if;
-  if v_restores_tries then
-    update chip
-    set remaining_offline_tries = null,
-      offline_tries_at = null
-    where public_token = p_public_token and pan_sequence_number = p_pan_sequence_number
-      and remaining_offline_tries = 0;
   end if;
   return v_is_changed;
 end

@@ -315,7 +315,10 @@ interface EventDetails {
   readonly 'chip.command_queued': ChipCommand
   readonly 'chip.command_sent': ChipCommand
   readonly 'chip.command_done': ChipCommand
+  /** The chip refused it. */
   readonly 'chip.command_failed': ChipCommand
+  /** It was sent too often without a result. The chip may have executed it. */
+  readonly 'chip.command_unconfirmed': ChipCommand
 }
 
 /** A recorded act on a card, as sent to webhooks. */

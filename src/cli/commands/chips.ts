@@ -28,7 +28,9 @@ const commandOptions: cli.Options = {
   chip: {
     type: 'string',
     value: 'NUMBER',
-    help: 'the chip, by its PAN sequence number; by default the highest that was seen',
+    help:
+      'the chip, by its PAN sequence number; by default the highest that was seen; ' +
+      'block_card needs it, unless exactly one was seen',
     pointer: '/panSequenceNumber',
   },
   tag: {
@@ -40,7 +42,7 @@ const commandOptions: cli.Options = {
   value: {
     type: 'string',
     value: 'HEX',
-    help: 'with put_data: the value, which must be no secret',
+    help: 'with put_data: the value, which must be no secret and contain no card number',
     pointer: '/value',
   },
 }

@@ -68,23 +68,22 @@ export const keyCommands: readonly Command[] = [
     run: (call) =>
       asAdministrator(call, async (service) => {
         const keys = await service.readAll<Key>('/keys', parseLimit(call))
-        return {
-          json: keys,
-          text: table(
-            ['KEY', 'USE', 'STATE', 'CHECK VALUE', 'SINCE', 'RE-ENCRYPTED'],
-            keys.map(({ reEncryption: progress, ...key }) => [
-              [key.clientId, key.version === null ? key.key : `${key.key}/${key.version}`]
-                .filter(Boolean)
-                .join(' '),
-              `${key.keyUsage} ${key.algorithm} ${key.modeOfUse} ${key.exportability}`,
-              key.current ? `${key.state}, in use` : key.state,
-              `${key.keyCheckValue} (${key.checkMethod})`,
-              (key.retiredAt ?? key.activatedAt ?? key.createdAt ?? '').slice(0, 19),
-              progress &&
-                (progress.finishedAt ? `all (${progress.reEncrypted})` : progressText(progress)),
-            ]),
-          ),
-        }
+        const rows = table(
+          ['KEY', 'USE', 'STATE', 'CHECK VALUE', 'SINCE', 'RE-ENCRYPTED'],
+          keys.map(({ reEncryption: progress, ...key }) => [
+            [key.clientId, key.version === null ? key.key : `${key.key}/${key.version}`]
+              .filter(Boolean)
+              .join(' '),
+            `${key.keyUsage} ${key.algorithm} ${key.modeOfUse} ${key.exportability}`,
+            key.current ? `${key.state}, in use` : key.state,
+            `${key.keyCheckValue} (${key.checkMethod})`,
+            (key.retiredAt ?? key.activatedAt ?? key.createdAt ?? '').slice(0, 19),
+            progress &&
+              (progress.finishedAt ? `all (${progress.reEncrypted})` : progressText(progress)),
+          ]),
+        )
+        const hint = describeChipVersions(keys)
+        return { json: keys, text: hint === null ? rows : `${rows}\n\n${hint}` }
       }),
   },
   {
@@ -139,16 +138,21 @@ export const keyCommands: readonly Command[] = [
     words: 'keys retire',
     names: ['NAME', '[VERSION]'],
     summary: 'retires a version that protects no data, or a zone key',
-    options: {
-      ...ownerOptions,
-      delete: {
-        type: 'boolean',
-        help: 'deletes a retired version, after a waiting time',
-        excludes: ['zone', 'zone-master'],
-      },
-    },
+    options: ownerOptions,
     example: 'pinfold keys retire cvk 1',
     run: (call) => asAdministrator(call, ({ ask }) => retire(ask, call)),
+  },
+  {
+    words: 'keys delete',
+    names: ['NAME', 'VERSION'],
+    summary: 'deletes a retired version, or a pending one that nobody has rotated to',
+    description: 'A retired version can be deleted after a waiting time. Its number is not reused.',
+    example: 'pinfold keys delete cvk 1',
+    run: (call) =>
+      asAdministrator(call, async ({ ask }) => {
+        await ask('DELETE', versionPath(call, 'delete'))
+        return { json: null, text: `${call.names.join('/')} is deleted.` }
+      }),
   },
 ]
 
@@ -171,7 +175,28 @@ async function rotate({ ask, readAll }: ServiceConnection, call: Call): Promise<
   const path = `/keys/${encodeURIComponent(key)}/rotate`
   const json = await ask<{ version: number; activatesAt: string }>('POST', path)
   if (call.options.wait) return untilReEncrypted(readAll, key, json.version)
-  return { json, text: line`${key}/${json.version} becomes active at ${json.activatesAt}.` }
+  const text = line`${key}/${json.version} becomes active at ${json.activatesAt}.`
+  const hint = isOfChips(key) ? describeChipVersions(await readAll<Key>('/keys')) : null
+  return { json, text: hint === null ? text : `${text} ${hint}` }
+}
+
+const isOfChips = (key: string): boolean => key.startsWith('chip-')
+
+/** Says which keys of chips are behind; null if their newest versions have the same number. */
+function describeChipVersions(keys: readonly Key[]): string | null {
+  const newest = new Map<string, number>()
+  for (const { key, state, version } of keys) {
+    if (!isOfChips(key) || state === 'retired') continue
+    newest.set(key, Math.max(version ?? 0, newest.get(key) ?? 0))
+  }
+  const highest = Math.max(...newest.values())
+  const behind = [...newest].filter(([, version]) => version < highest)
+  if (behind.length === 0) return null
+  const references = behind.map(([key, version]) => `${key}/${version}`)
+  return (
+    `A chip uses the same version of the four keys of chips. Behind version ${highest}: ` +
+    `${references.join(', ')}. Rotate or import them, too (docs/reference/keys.md).`
+  )
 }
 
 /**
@@ -206,7 +231,7 @@ async function untilReEncrypted(
 /** What holds once a version is active, and what is to do. */
 function findNextStep(key: string): string {
   if (reencryptingKeys.has(key)) return 'All data is re-encrypted.'
-  if (!key.startsWith('chip-')) return 'What was made under an older version stays valid.'
+  if (!isOfChips(key)) return 'What was made under an older version stays valid.'
   return (
     'Chips keep their version. Rotate the other three keys of chips, too. Then make new cards ' +
     'with its derivation key index.'
@@ -223,17 +248,20 @@ function progressText(progress: NonNullable<Key['reEncryption']>): string {
 }
 
 async function retire(ask: Ask, call: Call): Promise<Outcome> {
-  const [key = '', version = ''] = call.names
+  const [key = ''] = call.names
   const clientId = findText(call, 'zone')
   if (clientId !== undefined || call.options['zone-master']) {
     await ask('POST', '/keys/zones/retire', given({ key, clientId }))
     return { json: null, text: `${key} is retired.` }
   }
-  if (!/^[1-9][0-9]{0,4}$/.test(version)) {
-    throw new UsageError('Give the version as a whole number: pinfold keys retire cvk 1')
+  await ask('POST', `${versionPath(call, 'retire')}/retire`)
+  return { json: null, text: `${call.names.join('/')} is retired.` }
+}
+
+/** @throws `UsageError` if the version is no number. */
+function versionPath({ names: [key = '', version = ''] }: Call, act: string): string {
+  if (/^[1-9][0-9]{0,4}$/.test(version)) {
+    return `/keys/${encodeURIComponent(key)}/versions/${version}`
   }
-  const isToDelete = call.options.delete === true
-  const path = `/keys/${encodeURIComponent(key)}/versions/${version}`
-  await (isToDelete ? ask('DELETE', path) : ask('POST', `${path}/retire`))
-  return { json: null, text: `${key}/${version} is ${isToDelete ? 'deleted' : 'retired'}.` }
+  throw new UsageError(`Give the version as a whole number: pinfold keys ${act} cvk 1`)
 }

@@ -22,6 +22,7 @@ const chipUpdates = {
   sent: 'an answer carried the change; its result is not known yet',
   done: 'the chip has the change',
   failed: 'the chip refused the change',
+  unconfirmed: 'no result came after ten answers; the chip may have the change',
 } as const
 
 /** Describes the PIN in the chip. A card without a chip has no lines. */

@@ -21,21 +21,33 @@ export async function findChip(visit: Visit, publicToken: string): Promise<Found
 }
 
 /** The states of the latest change of the PIN. */
-const chipUpdates: Readonly<Record<string, string>> = {
+const chipUpdates: Readonly<Record<CardChip['chipUpdate'], string | null>> = {
+  none: null,
   pending: 'The chip does not have the latest change yet. It needs an online purchase.',
   sent: 'An answer carried the latest change to the chip. Its result is not known yet.',
   done: 'The chip has the latest change.',
   failed: 'The chip refused the latest change.',
+  unconfirmed: 'No result of the latest change came. The chip may have it.',
 }
 
-/** Describes whether the chip has the latest change of the PIN. */
+/**
+ * Describes whether the chip has the latest change of the PIN, and whether its own PIN is blocked.
+ * That is the newest chip, which the PIN goes to.
+ */
 export function describePinInChip(chip: FoundChip): Content {
   if (chip === null || 'code' in chip) return null
-  const { commands } = chip
-  const ofPin = commands.filter(({ command }) => /^(?:change|unblock)_pin$/.test(command))
-  const waiting = ofPin.find(({ state }) => state === 'pending' || state === 'sent')
-  const text = chipUpdates[(waiting ?? ofPin[0])?.state ?? '']
-  return text !== undefined && html`<p class="fine">${text}</p>`
+  const text = chipUpdates[chip.chipUpdate]
+  const { panSequenceNumber, remainingOfflineTries, reportedAt } = chip.chips.at(-1) ?? {}
+  return html`
+    ${
+      remainingOfflineTries === 0 &&
+      reportedAt !== undefined &&
+      html`<p class="notice warn">
+        The PIN in chip ${panSequenceNumber} was blocked at ${instant(reportedAt)}. The chip
+        compares no PIN. Unblock PIN restores its tries with the next online purchase.
+      </p>`
+    }
+    ${text !== null && html`<p class="fine">${text}</p>`}`
 }
 
 /** Others are plain. */
@@ -65,16 +77,19 @@ const chipParts = ({ chips, commands }: CardChip): Content =>
     )}
     ${listed(
       'Commands',
-      ['Number', 'Command', 'State', 'Queued', 'Sent', 'Ended'],
+      ['Number', 'Chip', 'Command', 'State', 'Queued', 'Sent', 'Ended'],
       commands.map(
-        ({ command, commandNumber, endedAt, queuedAt, sentAt, sentCount, state, tag }) =>
+        ({ command, commandNumber, panSequenceNumber, state, tag, ...times }) =>
           html`<tr>
             <th scope="row">${commandNumber}</th>
+            <td>${panSequenceNumber}</td>
             <td>${command.replaceAll('_', ' ')} ${tag}</td>
             <td>${badge(state, stateTones[state])}</td>
-            <td>${instant(queuedAt)}</td>
-            <td>${sentAt !== undefined && html`${instant(sentAt)} (${sentCount})`}</td>
-            <td>${endedAt !== undefined && instant(endedAt)}</td>
+            <td>${instant(times.queuedAt)}</td>
+            <td>
+              ${times.sentAt !== undefined && html`${instant(times.sentAt)} (${times.sentCount})`}
+            </td>
+            <td>${times.endedAt !== undefined && instant(times.endedAt)}</td>
           </tr>`,
       ),
       'No command was queued for the chip.',

@@ -60,6 +60,7 @@ const actNames: Readonly<Record<string, string>> = {
   'chip.command_sent': 'Command sent to the chip',
   'chip.command_done': 'Command executed by the chip',
   'chip.command_failed': 'Command failed in the chip',
+  'chip.command_unconfirmed': 'Command to the chip without a result',
 }
 
 export const actName = (type: string): string => actNames[type] ?? type

@@ -36,7 +36,8 @@ export const keysScreen: Screen = {
         'Ceremonies',
         ['Key', 'Components', 'Entered by', 'Until'],
         entries.entries.map(ceremonyRow),
-        html`No key waits for components. Open an entry with <code>pinfold keys ceremony</code>.`,
+        html`No key waits for components. Open an entry with
+          <code>pinfold keys import NAME --components N</code>.`,
       )}<h2>Ages</h2>${ages(wear)}<h2>Versions</h2>${listed(
         'Versions',
         ['Key', 'State', 'Form', 'Age', { title: 'Uses', isNumber: true }, 'Re-encryption', ''],

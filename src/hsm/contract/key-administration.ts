@@ -88,9 +88,10 @@ export interface KeyCustody {
   ): Promise<WrappedKey>
   /**
    * Exports a wrapped key under a zone master key.
+   * @param reference the name and version of the key, for the refusal.
    * @throws `Problem` `key_refused` unless it is exportable, and if the HSM exports no keys.
    */
-  exportKeyBlock(keyBlock: string, zoneMasterKeyBlock: string): Promise<string>
+  exportKeyBlock(reference: string, keyBlock: string, zoneMasterKeyBlock: string): Promise<string>
   /** Imports one component, in hexadecimal. */
   importComponent(form: KeyForm, component: string, keyCheckValue: string): Promise<WrappedKey>
   /** Combines wrapped components into a key (PCI PIN Security 3.1, requirement 12). */

@@ -10,9 +10,9 @@ import { orProblem, refuseWeakerProtection, refuseWeakKey } from '../keys/key-st
 import * as transportedKeys from '../keys/transported-key.ts'
 import type { MasterKeys } from './master-keys.ts'
 
-const notExportable =
-  'The key is not exportable. Generate one with exportable, if its purpose allows that, and ' +
-  'export it.'
+const notExportable = (reference: string) =>
+  `${reference} is not exportable. Generate a key with exportable, if its purpose allows that, ` +
+  'and export it.'
 
 /** Import and export of keys in this process's memory. */
 export const keyCustody = (masterKeys: MasterKeys): KeyCustody => ({
@@ -33,11 +33,11 @@ export const keyCustody = (masterKeys: MasterKeys): KeyCustody => ({
       // The check value was already compared with the kind.
       return wrapKey(masterKeys, { ...kind, exportability }, key, null)
     }),
-  exportKeyBlock: (keyBlock, zoneMasterKeyBlock) =>
+  exportKeyBlock: (reference, keyBlock, zoneMasterKeyBlock) =>
     orProblem(() => {
       const zoneMasterKey = unwrapZoneMasterKey(masterKeys, zoneMasterKeyBlock)
       const { header, key } = masterKeys.unwrap(keyBlock)
-      if (header.exportability !== 'E') throw new KeyRefusal(notExportable)
+      if (header.exportability !== 'E') throw new KeyRefusal(notExportable(reference))
       refuseWeakerProtection(sized(zoneMasterKey.header, zoneMasterKey.key), sized(header, key))
       refuseWeakKey(header.algorithm, key)
       const version = transportedKeys.blockVersionUnder(zoneMasterKey.header)

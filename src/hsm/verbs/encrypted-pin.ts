@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import { readJwe } from '../../crypto/jwe.ts'
-import { CryptoRefusal } from '../../crypto/refusal.ts'
+import { orNull } from '../../crypto/refusal.ts'
 import { type Pin, parsePin } from '../../domain/pin.ts'
 import type { CardReference, PinRules } from '../contract/card.ts'
 import type { CardDataHsm } from '../contract/card-data.ts'
@@ -73,15 +73,6 @@ async function openEnvelope(keys: readonly PinKey[], jwe: string): Promise<Envel
     if (plaintext) return readEnvelope(plaintext)
   }
   return null
-}
-
-function orNull<Result>(work: () => Result): Result | null {
-  try {
-    return work()
-  } catch (error) {
-    if (error instanceof CryptoRefusal) return null
-    throw error
-  }
 }
 
 function readEnvelope(plaintext: Uint8Array): Envelope | null {

@@ -1,6 +1,6 @@
 import { computeCryptogram } from '../../crypto/emv-cryptogram.ts'
 import * as emvScripts from '../../crypto/emv-scripts.ts'
-import { areEqualBytes, CryptoRefusal } from '../../crypto/refusal.ts'
+import { areEqualBytes, orNull } from '../../crypto/refusal.ts'
 import { using } from '../../crypto/secrets.ts'
 import type { SealedPin } from '../contract/card.ts'
 import type { ChipCryptogram, ChipReference, ScriptKeys, VirtualChipHsm } from '../contract/chip.ts'
@@ -61,15 +61,5 @@ export function virtualChipVerbs(ring: KeyRing): VirtualChipHsm {
       const newPin = await openPinChange(chip, keys, cryptogram, data)
       return newPin === null ? null : { newPin }
     },
-  }
-}
-
-/** Returns null for a refusal of the cryptography. Other faults are thrown. */
-function orNull<Result>(work: () => Result): Result | null {
-  try {
-    return work()
-  } catch (error) {
-    if (error instanceof CryptoRefusal) return null
-    throw error
   }
 }

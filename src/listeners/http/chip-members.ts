@@ -1,5 +1,5 @@
 import Type from 'typebox'
-import { chipCommandStates, chipCommands } from '../../domain/chip-command.ts'
+import { chipCommandStates, chipCommands, chipUpdates } from '../../domain/chip-command.ts'
 
 const instant = Type.String({ format: 'date-time' })
 export const commandNumber = Type.Integer({
@@ -8,6 +8,9 @@ export const commandNumber = Type.Integer({
 })
 
 export const CardChipSchema = Type.Object({
+  chipUpdate: Type.Enum([...chipUpdates], {
+    description: 'Whether the chip has the latest change of the PIN, as the status of the PIN.',
+  }),
   chips: Type.Array(
     Type.Object({
       panSequenceNumber: Type.String({ examples: ['00'] }),
@@ -25,7 +28,10 @@ export const CardChipSchema = Type.Object({
       command: Type.Enum([...chipCommands]),
       state: Type.Enum([...chipCommandStates]),
       panSequenceNumber: Type.Optional(
-        Type.String({ description: 'The chip that it is for.', examples: ['00'] }),
+        Type.String({
+          description: 'The chip that it is for, or that an answer carried it to.',
+          examples: ['00'],
+        }),
       ),
       tag: Type.Optional(Type.String({ examples: ['9F58'] })),
       queuedAt: instant,

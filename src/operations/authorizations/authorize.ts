@@ -224,13 +224,14 @@ const notCounted: readonly ChipFinding[] = [
 
 /** Finds what costs no try, and so is counted instead. */
 function findMistake({ presentedChip, trail }: TracedRequest): MistakeKind | null {
-  if (trail.checks.at(-1)?.check === 'expiry') return 'expiry'
   // Also where the status of the card or a control objected first: a guess is a guess.
   const guesses = presentedChip?.checks.filter(
     ({ findings, result }) =>
       result === 'failed' && !findings?.some((finding) => notCounted.includes(finding)),
   )
-  return provingChecks.find((kind) => guesses?.some(({ check }) => check === kind)) ?? null
+  const guessed = provingChecks.find((kind) => guesses?.some(({ check }) => check === kind))
+  // A wrong expiry does not hide a guess, which is the rarer mistake.
+  return guessed ?? (trail.checks.at(-1)?.check === 'expiry' ? 'expiry' : null)
 }
 
 const addressVerdicts = { match: 'passed', mismatch: 'failed', not_checked: 'not_given' } as const

@@ -2,23 +2,29 @@ import type { Requester } from '../../domain/client.ts'
 import type { PublicToken } from '../../domain/identifiers.ts'
 import { Problem } from '../../domain/problem.ts'
 import { findCardOfAnyClient } from '../../storage/cards/search.ts'
+import { findTries, type TriesRow } from '../../storage/cards/tries.ts'
 import * as stored from '../../storage/chips/commands.ts'
 import type * as cards from '../cards/cards.ts'
 
 type ChipContext = Pick<cards.CardContext, 'database'>
 
-/** The greatest number of chips and of commands that an answer lists. */
+/** The greatest number of chips and of newest commands that an answer lists. */
 const listedMost = 50
+
+/** The greatest number of waiting commands: more than the chips of a card can have. */
+const waitingMost = 2_000
 
 /** The chips of a card, and the commands to them, newest first. */
 interface CardChips {
+  /** The state of the PIN in the chip, as the status of the PIN has it. */
+  readonly chipUpdate: NonNullable<TriesRow['chipUpdate']>
   readonly chips: readonly ReturnType<typeof describeChip>[]
   readonly commands: readonly ReturnType<typeof describeCommand>[]
 }
 
 /**
- * Returns the chips of the requester's card that have made a valid cryptogram, and the newest
- * commands.
+ * Returns the chips of the requester's card that have made a valid cryptogram, the newest commands,
+ * and every command that waits.
  * @throws `Problem` `card_not_found`, `card_without_chip`.
  */
 export async function findCardChips(
@@ -28,11 +34,19 @@ export async function findCardChips(
 ): Promise<CardChips> {
   const { database } = context
   await findChippedCard(context, requester, publicToken)
-  const [chips, commands] = await Promise.all([
+  const [tries, chips, newest, waiting] = await Promise.all([
+    findTries(database, publicToken, 'pin', requester.clientId),
     stored.listChips(database, publicToken, listedMost),
     stored.listChipCommands(database, publicToken, listedMost),
+    stored.listWaitingChipCommands(database, publicToken, waitingMost),
   ])
-  return { chips: chips.map(describeChip), commands: commands.map(describeCommand) }
+  const oldest = newest.at(-1)?.number ?? 0
+  const commands = [...newest, ...waiting.filter(({ number }) => number < oldest)]
+  return {
+    chipUpdate: tries?.chipUpdate ?? 'none',
+    chips: chips.map(describeChip),
+    commands: commands.map(describeCommand),
+  }
 }
 
 /**

@@ -1,8 +1,9 @@
 import {
   type ChipCommandName,
   type ChipCommandReport,
+  commandTemplates,
   findEndedCommands,
-  selectDueCommands,
+  listDueCommands,
   type WaitingChipCommand,
 } from '../../domain/chip-command.ts'
 import { composeChipData } from '../../domain/chip-data.ts'
@@ -29,22 +30,21 @@ export interface AnsweredChip extends ChipReference {
   readonly keyVersion: number
 }
 
-/** The commands of an answer. */
+/** The command of an answer. */
 export interface ComposedCommands {
-  /** Templates 71 and 72 for field 55; empty without commands. */
+  /** Template 71 or 72 for field 55; empty without a command. */
   readonly bytes: Buffer
-  /** The numbers of the commands in them. */
+  /** The number of the command in it. */
   readonly sent: readonly number[]
 }
 
-/** The greatest number of bytes that an answer to a chip has (EMV Book 3, 10.10). */
-const answerMost = 128
-
 /**
- * Composes the commands that an answer carries: the first ones that fit into it beside tag 91. Each
- * has a template and a number of its own (tag 9F18), so that its result can be told. A command
- * that the HSM does not make is reported, and the answer goes without it and those behind it,
- * because it must not be lost.
+ * Composes the command that an answer carries beside tag 91. It has a template and a number of its
+ * own (tag 9F18), so that its result can be told. One that the HSM does not make is reported, and
+ * the answer goes without a command, because it must not be lost.
+ *
+ * An answer has one command: the MAC of a second one continues that of the first by rules that
+ * differ between schemes and are not public. The largest command fits into an answer.
  */
 export async function composeCommands(
   { hsm, observe }: CommandComposer,
@@ -52,36 +52,16 @@ export async function composeCommands(
   reported: ReportedCommands,
   cryptogram: ChipCryptogram,
 ): Promise<ComposedCommands> {
-  const templates: Buffer[] = []
-  const sent: number[] = []
-  let room = answerMost - (chip.profile.answer.method === 1 ? 12 : 10)
-  for (const command of selectDueCommands(reported.waiting, reported.report)) {
-    const template = await composeTemplate(hsm, chip, command, cryptogram).catch(
-      (error: unknown) => {
-        observe.hsmFaulted(error)
-        return null
-      },
-    )
-    // Commands keep their order, so a later one does not pass one that fails or does not fit.
-    if (template === null || template.length > room) break
-    room -= template.length
-    templates.push(template)
-    sent.push(command.number)
+  const none = { bytes: Buffer.alloc(0), sent: [] }
+  const [command] = listDueCommands(reported.waiting, reported.report)
+  if (!command) return none
+  try {
+    const bytes = await composeTemplate(hsm, chip, command, cryptogram)
+    return { bytes, sent: [command.number] }
+  } catch (error) {
+    observe.hsmFaulted(error)
+    return none
   }
-  return { bytes: Buffer.concat(templates), sent }
-}
-
-/**
- * The template of a command: 71 is carried out before the chip decides on the transaction, 72
- * afterwards (EMV Book 3, 10.10).
- */
-const templateTags: Readonly<Record<ChipCommandName, '71' | '72'>> = {
-  change_pin: '72',
-  unblock_pin: '72',
-  block_application: '71',
-  unblock_application: '71',
-  block_card: '71',
-  put_data: '72',
 }
 
 async function composeTemplate(
@@ -97,7 +77,7 @@ async function composeTemplate(
     ['9F18', number],
     ['86', made],
   ])
-  return composeChipData([[templateTags[command.command], content]])
+  return composeChipData([[commandTemplates[command.command], content]])
 }
 
 /** CLA, INS, P1 and P2 of commands without data (EMV Book 3, 6.5). */
@@ -160,11 +140,12 @@ export async function recordChipResults(
   { publicToken, remainingOfflineTries, report, waiting }: ReportedChip,
   sent: readonly number[],
 ): Promise<void> {
-  const { done, failed } = findEndedCommands(waiting, report)
-  const isChanged = sent.length + done.length + failed.length > 0 || remainingOfflineTries !== null
+  const ended = findEndedCommands(waiting, report)
+  const isChanged =
+    [sent, ...Object.values(ended)].flat().length > 0 || remainingOfflineTries !== null
   if (!isChanged) return
   const { atc, panSequenceNumber } = report
-  const results = { publicToken, panSequenceNumber, atc, sent, done, failed, remainingOfflineTries }
+  const results = { publicToken, panSequenceNumber, atc, sent, ...ended, remainingOfflineTries }
   await storedCommands
     .recordChipResults(database, results)
     .catch((error: unknown) => observe.chipResultsLost(error))

@@ -8,6 +8,8 @@ interface ChipUse {
   readonly panSequenceNumber: string
   /** The transaction counter: 0 to 65535. */
   readonly atc: number
+  /** The same for a chip that was read by its contacts; null for another one. */
+  readonly contactAtc: number | null
   readonly keyVersion: number
   /** How far below the highest counter an unseen one is accepted. */
   readonly atcWindow: number

@@ -4,7 +4,7 @@ import {
   readInformationKind,
 } from '../../domain/chip-application-data.ts'
 import { composeChipData, parseChipData } from '../../domain/chip-data.ts'
-import { composeToldDecision } from '../../domain/chip-decision.ts'
+import { approvalCode, composeToldDecision } from '../../domain/chip-decision.ts'
 import type { ChipFinding } from '../../domain/chip-findings.ts'
 import { type ChipTags, chipProfiles, composeCryptogramData } from '../../domain/chip-profile.ts'
 import { chipTransactionTypes } from '../../domain/chip-transaction-types.ts'
@@ -18,6 +18,8 @@ import type { ChipAnswer, ChipCryptogram, ChipReference } from '../../hsm/contra
 import type { Hsm } from '../../hsm/contract/hsm.ts'
 import { UnknownKey } from '../../hsm/contract/stored-keys.ts'
 import type { ChipKey, FoundChip } from '../../storage/chips/find-chip.ts'
+import { checkOfflinePin } from './check-offline-pin.ts'
+import { composeReport } from './chip-report.ts'
 import { composeCommands, type ReportedChip } from './commands.ts'
 import type { ChipCheck, PresentedChip } from './presented-chip.ts'
 
@@ -25,6 +27,7 @@ import type { ChipCheck, PresentedChip } from './presented-chip.ts'
 interface ChipReader {
   readonly hsm: Hsm
   readonly observe: { hsmFaulted(error: unknown): void }
+  now(): Date
 }
 
 /** A message with chip data. */
@@ -36,7 +39,7 @@ export interface ChipMessage {
     readonly localDate?: string
   }
   readonly cardRead: CardRead
-  readonly transaction: Pick<Transaction, 'money' | 'merchant'> & {
+  readonly transaction: Pick<Transaction, 'money' | 'cashbackAmount' | 'merchant'> & {
     /** Null where the message does not say it. */
     readonly transactionType: TransactionType | null
   }
@@ -173,7 +176,7 @@ async function verify(
     ? [passed, compared]
     : [compared, passed, ...checkOfflinePin(report, isPinBlocked, message.hasPinBlock)]
   const { panSequenceNumber } = chip
-  const reported = composeReport(message, found, read)
+  const reported = composeReport(message, found, read, context.now())
   return {
     checks,
     panSequenceNumber,
@@ -182,37 +185,12 @@ async function verify(
       panSequenceNumber,
       atc,
       keyVersion,
+      contactAtc: message.cardRead === 'chip' ? atc : null,
       atcWindow: found.chip.atcWindow,
       remainingOfflineTries: report.remainingOfflineTries,
     },
     reported,
     answer: composeAnswersOnce(context, read, reported, verdict.approval),
-  }
-}
-
-/** Composes the results of sent commands that the message reports. */
-function composeReport(
-  { isAdvice = false }: ChipMessage,
-  found: FoundChip,
-  { atc, chip, report, tags }: ReadMessage,
-): ReportedChip {
-  return {
-    publicToken: found.publicToken,
-    // The commit of the authorization records them.
-    remainingOfflineTries: null,
-    waiting: found.waiting,
-    report: {
-      panSequenceNumber: chip.panSequenceNumber,
-      atc,
-      newestPanSequenceNumber: found.newestPanSequenceNumber,
-      lastAtc: found.highestAtc,
-      isAdvice,
-      results: tags.get('9F5B') ?? null,
-      processed: report.processedCommands,
-      hasFailed: report.hasFailedCommand,
-      isLastOnlineIncomplete: report.isLastOnlineIncomplete,
-      isDeclined: report.kind === 'decline',
-    },
   }
 }
 
@@ -285,22 +263,41 @@ function checkData(message: ChipMessage, { chip }: FoundChip, tags: ChipTags): C
 }
 
 /**
- * Whether the message asks for more than the chip made its cryptogram for, or for an amount in
- * another currency, which cannot be compared.
+ * Whether the message asks for more than the chip made its cryptogram for, in all or in cash, or
+ * for an amount in another currency, which cannot be compared.
  */
-function isMoreThanChipSaw({ money }: ChipMessage['transaction'], tags: ChipTags): boolean {
+function isMoreThanChipSaw(
+  { cashbackAmount, money }: ChipMessage['transaction'],
+  tags: ChipTags,
+): boolean {
   if (money === null || money.amount === 0) return false
-  const [amount, currency] = [toHex(tags.get('9F02')), toHex(tags.get('5F2A'))]
-  // BCD: Number would read hexadecimal digits such as 01E2 as a power of ten.
-  if (!/^[0-9]{12}$/.test(amount) || !/^0[0-9]{3}$/.test(currency)) return true
-  const isOther = findCurrency(currency.slice(1))?.code !== money.currency
-  return isOther || money.amount > Number(amount)
+  const { amount, cashback, currency } = readChipMoney(tags)
+  if (amount === null || currency !== money.currency || money.amount > amount) return true
+  return cashbackAmount !== null && (cashback === null || cashbackAmount > cashback)
 }
 
-/** Whether the amount, the country, the date or the type differs. What is absent agrees. */
+/** What a chip made its cryptogram for; null for what it cannot have seen. */
+const readChipMoney = (tags: ChipTags) => {
+  const [, currency = ''] = /^0([0-9]{3})$/.exec(toHex(tags.get('5F2A'))) ?? []
+  return {
+    amount: readDecimal(tags.get('9F02')),
+    cashback: readDecimal(tags.get('9F03')),
+    currency: findCurrency(currency)?.code ?? null,
+  }
+}
+
+/** Reads BCD: Number would read hexadecimal digits such as 01E2 as a power of ten. */
+const readDecimal = (bytes: Uint8Array | undefined): number | null => {
+  const digits = toHex(bytes)
+  return /^[0-9]{12}$/.test(digits) ? Number(digits) : null
+}
+
+/** Whether an amount, the country, the date or the type differs. What is absent agrees. */
 function isOtherTransaction({ chip, transaction }: ChipMessage, tags: ChipTags): boolean {
-  const { merchant, money, transactionType } = transaction
-  const isOtherAmount = money !== null && Number(toHex(tags.get('9F02'))) !== money.amount
+  const { cashbackAmount, merchant, money, transactionType } = transaction
+  const seen = readChipMoney(tags)
+  const isOtherAmount = money !== null && seen.amount !== money.amount
+  const isOtherCashback = cashbackAmount !== null && seen.cashback !== cashbackAmount
   // An acquirer may be in another country than its terminal, so the merchant's country comes first.
   const country = findCountryNumber(merchant?.country ?? '') ?? chip.acquirerCountry
   const isOtherCountry = country !== undefined && toHex(tags.get('9F1A')) !== `0${country}`
@@ -309,7 +306,7 @@ function isOtherTransaction({ chip, transaction }: ChipMessage, tags: ChipTags):
   const isOtherType =
     transactionType !== null &&
     !chipTransactionTypes[transactionType].includes(toHex(tags.get('9C')))
-  return isOtherAmount || isOtherCountry || isOtherDate || isOtherType
+  return isOtherAmount || isOtherCashback || isOtherCountry || isOtherDate || isOtherType
 }
 
 function listFindings(
@@ -320,23 +317,6 @@ function listFindings(
   if (highestAtc !== null && atc - highestAtc > chip.atcJump) findings.push('atc_jump')
   if (report.hasFailedCommand) findings.push('command_failed')
   return findings.length > 0 ? { findings } : {}
-}
-
-/** Checks the reports of chip and terminal about the PIN in the chip. Without a PIN it is empty. */
-function checkOfflinePin(
-  report: ChipReport,
-  isBlocked: boolean,
-  hasPinBlock: boolean,
-): readonly ChipCheck[] {
-  const check = 'offline_pin'
-  const findings: ChipFinding[] = []
-  if (report.isOfflinePinFailed) findings.push('offline_pin_failed')
-  if (report.isOfflinePinBlocked || isBlocked) findings.push('offline_pin_blocked')
-  if (findings.length === 0) {
-    return report.isOfflinePinPerformed ? [{ check, result: 'passed' }] : []
-  }
-  const failed: ChipCheck = { check, result: 'failed', findings }
-  return [isBlocked && !hasPinBlock ? { ...failed, responseCode: '75' } : failed]
 }
 
 /**
@@ -380,9 +360,6 @@ function composeAnswersOnce(
     return answer
   }
 }
-
-/** The response code of an approval in tag 91, also of a part of the amount. */
-const approvalCode = '00'
 
 /** Selects the decision of tag 91: by method 1 the response code, by 2 the card status update. */
 function selectAnswer({ profile }: ChipReference, code: string): ChipAnswer {

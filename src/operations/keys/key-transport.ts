@@ -84,11 +84,12 @@ export async function exportKey(
     const stored = await findStored()
     if (!stored) throw new Problem('not_found', { detail: noKey })
     const wrappingKey = await zoneMasterKeyBlock(connection, zoneMasterKey)
-    const keyBlock = await keys.hsm.custody.exportKeyBlock(stored.keyBlock, wrappingKey)
     const reference =
       'keyVersion' in stored
         ? composeReference(key, stored.keyVersion)
         : composeZoneReference(key, clientId)
+    const { exportKeyBlock } = keys.hsm.custody
+    const keyBlock = await exportKeyBlock(reference, stored.keyBlock, wrappingKey)
     await record({ act: `exported under ${zoneMasterKey}`, key: reference, ...operator })
     return { key, keyBlock, keyCheckValue: stored.keyCheckValue }
   })

@@ -49,6 +49,7 @@ export async function retireKey(
   const objection = await findObjection(keys, version)
   return changeKeysOnce(keys, request, async ({ connection, record }) => {
     if (objection) throw objection
+    await refusePendingVersion(connection, version)
     await refuseListedVersion(connection, version)
     const mayRetire =
       isSettled && storedHsmKeys.retireHsmKey(connection, keyName, keyVersion, settleSeconds)
@@ -85,13 +86,21 @@ export async function deleteKey(
     if (!(await storedHsmKeys.deleteHsmKey(connection, keyName, keyVersion, settleSeconds))) {
       throw inUse(
         version,
-        `must have been retired for ${settleSeconds} seconds, or be an unused pending version. ` +
-          'Retire it or wait, then retry.',
+        `must have been retired for ${settleSeconds} seconds, or be pending without a rotation ` +
+          'to it. Retire it or wait, then retry.',
       )
     }
     await record({ act: 'deleted', key: composeReference(keyName, keyVersion), ...operator })
     return null
   })
+}
+
+/** A pending version protects nothing and has no successor, so it is not retired. */
+async function refusePendingVersion(connection: Connection, version: KeyVersion): Promise<void> {
+  const { keyName, keyVersion } = version
+  const row = await storedHsmKeys.findHsmKey(connection, keyName, keyVersion)
+  if (row?.state !== 'pending') return
+  throw inUse(version, 'is pending and cannot retire. Delete it, or rotate to it.')
 }
 
 /** No product can list the version until the transaction ends. */

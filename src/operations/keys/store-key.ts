@@ -15,7 +15,9 @@ import {
   drawKeyNumber,
   type HsmKeyRow,
   insertHsmKey,
+  type KeyNumberRow,
   listHsmKeys,
+  listKeyNumbers,
 } from '../../storage/keys/hsm-keys.ts'
 import { findZoneMasterKey, insertZoneMasterKey } from '../../storage/keys/key-blocks.ts'
 import { insertZoneKey } from '../../storage/keys/zone-keys.ts'
@@ -126,7 +128,8 @@ const inserts = {
       throw new Problem('key_in_use', { detail })
     }
     const keyVersion = await drawKeyNumber(connection, keyName)
-    refuseSameKey(keys, { keyName, keyVersion, keyCheckValue: key.keyCheckValue })
+    const numbers = await listKeyNumbers(connection)
+    refuseSameKey(keys, numbers, { keyName, keyVersion, keyCheckValue: key.keyCheckValue })
     await insertHsmKey(connection, { keyName, keyVersion, state: 'pending', ...key })
     return keyVersion
   },
@@ -151,22 +154,29 @@ const inserts = {
   },
 }
 
+type KeyState = Pick<HsmKeyRow, 'keyName' | 'keyVersion' | 'keyCheckValue' | 'state'>
+
 /**
  * A second import of one key gives it two versions. The versions of the chip keys would then differ
- * for good, so only a key that is behind the others may be imported again.
+ * for good, so a key of chips may be imported again in two cases only: it is behind the others, or
+ * its version serves no chip.
  *
  * @throws `Problem` `key_refused` if another version has the same check value.
  */
 function refuseSameKey(
-  keys: readonly Pick<HsmKeyRow, 'keyName' | 'keyVersion' | 'keyCheckValue'>[],
-  { keyCheckValue, keyName, keyVersion }: Omit<HsmKeyRow, 'state' | 'keyBlock'>,
+  keys: readonly KeyState[],
+  numbers: readonly KeyNumberRow[],
+  { keyCheckValue, keyName, keyVersion }: Omit<KeyState, 'state'>,
 ): void {
-  const same = keys.find((row) => row.keyName === keyName && row.keyCheckValue === keyCheckValue)
+  const same = keys.findLast(
+    (row) => row.keyName === keyName && row.keyCheckValue === keyCheckValue,
+  )
   if (!same) return
   const isOfChip = (name: string) => chipKeyNames.some((each) => each === name)
-  const isBehind =
-    isOfChip(keyName) && keys.some((row) => isOfChip(row.keyName) && row.keyVersion >= keyVersion)
-  if (isBehind) return
+  if (isOfChip(keyName)) {
+    const isBehind = keys.some((row) => isOfChip(row.keyName) && row.keyVersion >= keyVersion)
+    if (isBehind || servesNoChip(keys, numbers, same.keyVersion)) return
+  }
   const reference = composeReference(keyName, same.keyVersion)
   throw new Problem('key_refused', {
     detail:
@@ -174,6 +184,19 @@ function refuseSameKey(
       'version, or import another key.',
   })
 }
+
+/** Whether a key of chips lacks this version for good: its number is passed, or it is retired. */
+const servesNoChip = (
+  keys: readonly KeyState[],
+  numbers: readonly KeyNumberRow[],
+  version: number,
+): boolean =>
+  chipKeyNames.some((name) => {
+    const row = keys.find((each) => each.keyName === name && each.keyVersion === version)
+    if (row) return row.state === 'retired'
+    const number = numbers.find((each) => each.keyName === name)
+    return number !== undefined && number.lastVersion >= version
+  })
 
 const nameTaken = () => validationFailed({ pointer: '/key', detail: 'is the name of another key' })
 

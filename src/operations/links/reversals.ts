@@ -15,7 +15,7 @@ import {
   reverseTransaction,
 } from '../../storage/links/transactions.ts'
 import type { AuthorizationContext } from '../authorizations/authorization.ts'
-import { takeChipReport } from '../authorizations/take-chip-report.ts'
+import { type ChipAdvice, takeChipReport } from '../authorizations/take-chip-report.ts'
 import {
   advisePayment,
   clearPayments,
@@ -47,7 +47,7 @@ export interface NetworkAdvice
   readonly isApproved: boolean
   readonly transaction: ReportedTransaction
   /** What the chip reports after the transaction; null without chip data. */
-  readonly chip: { readonly data: Uint8Array } | null
+  readonly chip: ChipAdvice['chip'] | null
 }
 
 /** A reversal, with everything that identifies its original. */
@@ -185,10 +185,10 @@ export function createAdvices(given: AuthorizationContext): LinkAdvices {
 
 async function reportChip(
   context: AuthorizationContext,
-  { chip, pan }: NetworkAdvice,
+  { chip, networkId, pan }: NetworkAdvice,
   panFingerprints: readonly Uint8Array[],
 ): Promise<void> {
-  if (chip && pan) await takeChipReport(context, chip, { panFingerprints })
+  if (chip && pan) await takeChipReport(context, { chip, networkId }, { panFingerprints })
 }
 
 /**

@@ -10,8 +10,9 @@ import { findCountryNumber } from '../../domain/countries.ts'
 import { findCurrency } from '../../domain/currencies.ts'
 import type { Money } from '../../domain/money.ts'
 import type { TransactionType } from '../../domain/transaction.ts'
+import type { ChipCryptogram } from '../../hsm/contract/chip.ts'
 import type { VirtualChipState } from '../../storage/sandbox/virtual-chips.ts'
-import { summarizeResults } from './command-results.ts'
+import { hasFailedResult } from './command-results.ts'
 
 /** The result of the PIN that the chip itself compared. */
 export type OfflinePinResult = 'right' | 'wrong' | 'blocked' | 'not_given'
@@ -19,6 +20,8 @@ export type OfflinePinResult = 'right' | 'wrong' | 'blocked' | 'not_given'
 /** The circumstances at the terminal. */
 export interface TerminalTransaction {
   readonly money: Money
+  /** What of the amount is cash. */
+  readonly cashbackAmount: number
   readonly transactionType: TransactionType
   readonly at: Date
   /** ISO 3166-1 alpha-3: where the terminal is. Null: in Spain. */
@@ -44,8 +47,6 @@ const applicationIds: Readonly<Record<ChipProfileName, string>> = {
 const constants = [
   // The chip verifies cardholders, and its terminal manages risks.
   ['82', '1800'],
-  // No cashback.
-  ['9F03', '000000000000'],
   // Reads chips and stripes, and takes PINs online and offline.
   ['9F33', 'E0F0C8'],
   ['9F35', '22'],
@@ -74,8 +75,10 @@ const pinTriesExceeded = 0x20
 export function composeTransactionTags(
   profile: ChipProfileName,
   chip: VirtualChipState,
-  { at, country, money, offlinePin, transactionType, unpredictableNumber }: TerminalTransaction,
+  transaction: TerminalTransaction,
 ): ChipTags {
+  const { at, cashbackAmount, country, money, offlinePin } = transaction
+  const { transactionType, unpredictableNumber } = transaction
   const atc = Buffer.alloc(2)
   atc.writeUInt16BE(chip.atc)
   const date = at.toISOString().slice(2, 10).replaceAll('-', '')
@@ -83,6 +86,7 @@ export function composeTransactionTags(
     ...constants,
     ['84', applicationIds[profile]],
     ['9F02', String(money.amount).padStart(12, '0')],
+    ['9F03', String(cashbackAmount).padStart(12, '0')],
     ['5F2A', (findCurrency(money.currency)?.number ?? '').padStart(4, '0')],
     ['9F1A', `0${findCountryNumber(country ?? '') ?? spain}`],
     ['9C', chipTransactionTypes[transactionType][0]],
@@ -123,8 +127,7 @@ function composeOwnReport(
   chip: VirtualChipState,
   offlinePin: OfflinePinResult,
 ): Buffer {
-  const { commandResults, derivationKeyIndex, remainingOfflineTries } = chip
-  const { failed, processed } = summarizeResults(commandResults)
+  const { commandResults, countedCommands, derivationKeyIndex, remainingOfflineTries } = chip
   return composeApplicationData(chipProfiles[profile], {
     derivationKeyIndex,
     kind: chip.isApplicationBlocked ? 'decline' : 'request',
@@ -132,8 +135,17 @@ function composeOwnReport(
     isOfflinePinFailed: offlinePin === 'wrong',
     isOfflinePinBlocked: remainingOfflineTries === 0,
     remainingOfflineTries,
-    processedCommands: Math.min(processed, 15),
-    hasFailedCommand: failed > 0,
+    processedCommands: Math.min(countedCommands, 15),
+    hasFailedCommand: hasFailedResult(commandResults),
     isLastOnlineIncomplete: chip.isOnlineIncomplete,
   })
+}
+
+/** Returns the cryptogram that waits for an answer, or null. */
+export function toCryptogram(state: VirtualChipState): ChipCryptogram | null {
+  const { cryptogram: arqc, cryptogramData: data, unpredictableNumber } = state
+  if (arqc === null || data === null || unpredictableNumber === null) return null
+  const atc = Buffer.alloc(2)
+  atc.writeUInt16BE(state.atc)
+  return { arqc, data, atc, unpredictableNumber }
 }

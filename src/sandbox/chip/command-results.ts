@@ -1,4 +1,6 @@
 import { commandResultCodes, commandResultLength } from '../../domain/chip-command.ts'
+import type { ChipProfile } from '../../domain/chip-profile.ts'
+import type { GivenCommand } from './issuer-answer.ts'
 
 /** The result of a command in an answer. */
 type CommandResult = keyof typeof commandResultCodes
@@ -21,12 +23,20 @@ export const composeResults = (commands: readonly CarriedCommand[]): Buffer =>
     }),
   )
 
-/** Counts the commands that were executed, and those that failed. */
-export function summarizeResults(results: Uint8Array): {
-  readonly processed: number
-  readonly failed: number
-} {
-  const firsts = Array.from(results).filter((_, at) => at % commandResultLength === 0)
-  const count = (code: number): number => firsts.filter((first) => first >> 4 === code).length
-  return { processed: count(commandResultCodes.done), failed: count(commandResultCodes.failed) }
-}
+/** Whether a command of the last answer failed. */
+export const hasFailedResult = (results: Uint8Array): boolean =>
+  Array.from(results).some(
+    (byte, at) => at % commandResultLength === 0 && byte >> 4 === commandResultCodes.failed,
+  )
+
+/** Counts the commands that were executed, as the verification results of the chip count them. */
+export const countCommands = (
+  { applicationData }: Pick<ChipProfile, 'applicationData'>,
+  given: readonly GivenCommand[],
+  carried: readonly CarriedCommand[],
+): number =>
+  given.filter(
+    ({ template }, at) =>
+      applicationData.commands.countedTemplates.includes(template) &&
+      carried[at]?.result === 'done',
+  ).length

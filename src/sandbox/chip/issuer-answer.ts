@@ -1,12 +1,13 @@
 import { listChipTags } from '../../domain/chip-data.ts'
 import { isToldApproval } from '../../domain/chip-decision.ts'
-import type { ChipProfile } from '../../domain/chip-profile.ts'
+import type { ChipProfile, CommandTemplate } from '../../domain/chip-profile.ts'
 import type { ChipAnswer } from '../../hsm/contract/chip.ts'
 
 /** A command in an answer. */
 export interface GivenCommand {
   /** Tag 9F18; 0 without one. */
   readonly number: number
+  readonly template: CommandTemplate
   /** Tag 86: the command with its MAC. */
   readonly command: Uint8Array
 }
@@ -19,19 +20,21 @@ export interface IssuerAnswer {
 }
 
 /** The templates of commands: before and after the chip decides on the transaction. */
-const templateTags = ['71', '72']
+const templateTags = ['71', '72'] as const satisfies readonly CommandTemplate[]
 
 /** Reads field 55 of an answer. @returns null if it cannot be read. */
 export function readIssuerAnswer(data: Uint8Array): IssuerAnswer | null {
   const read = listChipTags(data)
   if ('fault' in read) return null
   const commands: GivenCommand[] = []
-  for (const [, template] of read.list.filter(([tag]) => templateTags.includes(tag))) {
-    const content = listChipTags(template)
+  for (const [tag, value] of read.list) {
+    const template = templateTags.find((each) => each === tag)
+    if (!template) continue
+    const content = listChipTags(value)
     if ('fault' in content) return null
-    const number = content.list.find(([tag]) => tag === '9F18')?.[1]
-    for (const [tag, command] of content.list) {
-      if (tag === '86') commands.push({ number: readNumber(number), command })
+    const number = readNumber(content.list.find(([inner]) => inner === '9F18')?.[1])
+    for (const [inner, command] of content.list) {
+      if (inner === '86') commands.push({ number, template, command })
     }
   }
   const authenticationData = read.list.find(([tag]) => tag === '91')?.[1] ?? null

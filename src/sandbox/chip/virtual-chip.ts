@@ -6,7 +6,6 @@ import type { Money } from '../../domain/money.ts'
 import type { Pin } from '../../domain/pin.ts'
 import { Problem } from '../../domain/problem.ts'
 import { findChipKeyVersion, type ProductChip } from '../../domain/product-chip.ts'
-import type { TransactionType } from '../../domain/transaction.ts'
 import type { StoredPin } from '../../hsm/contract/card.ts'
 import type { ChipCryptogram, ChipReference, ScriptKeys } from '../../hsm/contract/chip.ts'
 import type { Hsm } from '../../hsm/contract/hsm.ts'
@@ -15,7 +14,7 @@ import * as stored from '../../storage/sandbox/virtual-chips.ts'
 import { encryptSimulatedPin } from '../simulator-key.ts'
 import { applyCommand } from './apply-command.ts'
 import * as transactions from './chip-transaction.ts'
-import { type CarriedCommand, composeResults } from './command-results.ts'
+import { type CarriedCommand, composeResults, countCommands } from './command-results.ts'
 import { type GivenCommand, readAuthentication, readIssuerAnswer } from './issuer-answer.ts'
 
 /** The dependencies of virtual chips. */
@@ -41,16 +40,15 @@ interface VirtualChip {
   readonly dataObjects: Readonly<Record<string, string>>
 }
 
-/** A transaction with the chip at a terminal. */
-interface ChipPurchase {
+/** A transaction with the chip at a terminal; by default a purchase without cash. */
+interface ChipPurchase
+  extends Partial<Pick<transactions.TerminalTransaction, 'cashbackAmount' | 'transactionType'>> {
   /** Null: nothing, in the currency of the product. */
   readonly money: Money | null
   /** The PIN that the chip compares. */
   readonly offlinePin: Pin | null
   /** ISO 3166-1 alpha-3: where the terminal is. Absent: in Spain. */
   readonly country?: string | undefined
-  /** Absent: a purchase. */
-  readonly transactionType?: TransactionType | undefined
 }
 
 /** The decision of the chip: an authorization, or no transaction. */
@@ -244,7 +242,7 @@ function toReference({ card, state }: PresentChip): {
 async function makeCryptogram(
   context: VirtualChipContext,
   present: PresentChip,
-  { country, money, offlinePin, transactionType = 'purchase' }: ChipPurchase,
+  { cashbackAmount = 0, country, money, offlinePin, transactionType = 'purchase' }: ChipPurchase,
 ): Promise<readonly [stored.VirtualChipState, MadeCryptogram]> {
   const { card, state } = present
   if (state.isCardBlocked) throw unusable('The issuer has blocked the chip permanently.')
@@ -262,6 +260,7 @@ async function makeCryptogram(
     at: context.now(),
     country: country ?? null,
     transactionType,
+    cashbackAmount,
     offlinePin: compared.result,
     unpredictableNumber,
   })
@@ -326,7 +325,7 @@ async function takeAnswer(
   data: Uint8Array | null,
   isApproved: boolean,
 ): Promise<readonly [stored.VirtualChipState, TakenAnswer]> {
-  const cryptogram = toCryptogram(present.state)
+  const cryptogram = transactions.toCryptogram(present.state)
   if (cryptogram === null) throw unusable('No transaction of the chip waits for an answer.')
   const settled = {
     ...present.state,
@@ -345,24 +344,22 @@ async function takeAnswer(
     return [settled, { answerVerified: false, approved: false, commands: refused }]
   }
   const [state, commands] = await carryOut(context, present, cryptogram, settled, answer.commands)
+  const profile = chipProfiles[present.card.chip.profile]
   // The commands that block are carried out before the chip decides.
   const isBlocked = state.isCardBlocked || state.isApplicationBlocked
   return [
-    { ...state, commandResults: composeResults(commands), isOnlineIncomplete: false },
+    {
+      ...state,
+      commandResults: composeResults(commands),
+      countedCommands: countCommands(profile, answer.commands, commands),
+      isOnlineIncomplete: false,
+    },
     {
       answerVerified: true,
       approved: isApproved && authenticated.isApproval && !isBlocked,
       commands,
     },
   ]
-}
-
-function toCryptogram(state: stored.VirtualChipState): ChipCryptogram | null {
-  const { cryptogram: arqc, cryptogramData: data, unpredictableNumber } = state
-  if (arqc === null || data === null || unpredictableNumber === null) return null
-  const atc = Buffer.alloc(2)
-  atc.writeUInt16BE(state.atc)
-  return { arqc, data, atc, unpredictableNumber }
 }
 
 /** Verifies that the answer is the issuer's. @returns null if it is not. */

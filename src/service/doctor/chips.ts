@@ -66,8 +66,8 @@ function differingVersions(keys: readonly DatedHsmKeyRow[]): readonly Finding[] 
       'chips',
       `The newest versions of the chip keys differ: ${references.join(', ')}.`,
       'A chip uses the same version of each key, so no chip can use the newest ones.',
-      'Import the keys that are behind again (docs/reference/keys.md). If you generate your ' +
-        'keys, rotate those that are behind: npx pinfold keys rotate NAME',
+      'Import the keys that are behind again, or rotate them: npx pinfold keys rotate NAME ' +
+        '(docs/reference/keys.md, numbers of the keys of chips)',
     ),
   ]
 }

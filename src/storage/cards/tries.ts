@@ -1,4 +1,4 @@
-import type { ChipCommandState } from '../../domain/chip-command.ts'
+import type { ChipUpdate } from '../../domain/chip-command.ts'
 import type { PublicToken } from '../../domain/identifiers.ts'
 import type { TryCounters, TryKind } from '../../domain/tries.ts'
 import type { Database } from '../engine/database.ts'
@@ -15,7 +15,7 @@ interface TriesOfClient {
 /** The tries of a PIN or CVV, and the known state of the PIN in the chip. */
 export interface TriesRow extends TryCounters {
   /** Of the newest command that changes or unblocks it; null for a CVV, or without a chip. */
-  readonly chipUpdate: 'none' | Exclude<ChipCommandState, 'superseded'> | null
+  readonly chipUpdate: ChipUpdate | null
   /** As a chip reported it last; null if none did. */
   readonly remainingOfflineTries: number | null
   readonly offlineTriesAt: Date | null

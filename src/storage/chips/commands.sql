@@ -8,8 +8,18 @@ select record_chip_results(
   p_sent => :sent::integer[],
   p_done => :done::integer[],
   p_failed => :failed::integer[],
+  p_unconfirmed => :unconfirmed::integer[],
   p_remaining_offline_tries => :remainingOfflineTries
 ) as "isChanged";
+
+-- name: record_advised_chip
+select record_advised_chip(
+  p_public_token => :publicToken,
+  p_chip => :chip::text::jsonb,
+  p_network_id => :networkId,
+  p_mistakes => :mistakes,
+  p_window => :windowLength
+) as "isGuessing";
 
 -- name: request_chip_command
 select request_chip_command(
@@ -56,7 +66,8 @@ order by pan_sequence_number
 limit :limit;
 
 -- name: list_chip_commands
-select command_number as "number", command, state, pan_sequence_number as "panSequenceNumber",
+select command_number as "number", command, state,
+  coalesce(pan_sequence_number, sent_to) as "panSequenceNumber",
   encode(substring(data_object from 1 for 2), 'hex') as "tag", created_at as "createdAt",
   sent_at as "sentAt", sent_count as "sentCount", ended_at as "endedAt"
 from chip_command
@@ -64,9 +75,21 @@ where public_token = :publicToken
 order by public_token desc, command_number desc
 limit :limit;
 
--- name: list_waiting_commands
+-- name: list_waiting_chip_commands
+select command_number as "number", command, state,
+  coalesce(pan_sequence_number, sent_to) as "panSequenceNumber",
+  encode(substring(data_object from 1 for 2), 'hex') as "tag", created_at as "createdAt",
+  sent_at as "sentAt", sent_count as "sentCount", ended_at as "endedAt"
+from chip_command
+where public_token = :publicToken and state in ('pending', 'sent')
+order by public_token desc, command_number desc
+limit :limit;
+
+-- A command without a sequence number is for the first chip that comes, which may be this one.
+-- name: list_numbers_of_waiting_commands
 select command_number as "number"
 from chip_command
 where public_token = :publicToken and state in ('pending', 'sent')
+  and (pan_sequence_number is null or pan_sequence_number = coalesce(:chip, pan_sequence_number))
 order by public_token, command_number
 limit :limit;

@@ -1,5 +1,6 @@
 import type { CardStatusCode } from '../../domain/card-status.ts'
 import type { ChipCommandName, ChipCommandState } from '../../domain/chip-command.ts'
+import { guessing } from '../../domain/guessing.ts'
 import type { PublicToken } from '../../domain/identifiers.ts'
 import { type Connection, firstRow } from '../engine/database.ts'
 import { loadStatements } from '../engine/statements.ts'
@@ -15,6 +16,8 @@ export interface ChipResults {
   readonly sent: readonly number[]
   readonly done: readonly number[]
   readonly failed: readonly number[]
+  /** No result came for them. */
+  readonly unconfirmed: readonly number[]
   readonly remainingOfflineTries: number | null
 }
 
@@ -26,6 +29,32 @@ export const recordChipResults = async (
   results: ChipResults,
 ): Promise<void> => {
   await recordResults(connection, results)
+}
+
+/** The cryptogram of an advice. */
+export interface AdvisedChip {
+  readonly publicToken: PublicToken
+  readonly networkId: string
+  /** JSON: the use of its chip; null if the cryptogram is wrong. */
+  readonly chip: string | null
+}
+
+const recordAdvised = declare<
+  AdvisedChip & { readonly mistakes: number; readonly windowLength: number },
+  { readonly isGuessing: boolean }
+>('record_advised_chip')
+
+/**
+ * Uses the transaction counter of a right cryptogram, or counts a wrong one.
+ * @returns whether to report guessing now.
+ */
+export const recordAdvisedChip = async (
+  connection: Connection,
+  advised: AdvisedChip,
+): Promise<boolean> => {
+  const windowLength = guessing.windowSeconds * 1_000_000
+  const counted = { ...advised, mistakes: guessing.mistakes, windowLength }
+  return firstRow(await recordAdvised(connection, counted))?.isGuessing ?? false
 }
 
 interface OwnCard {
@@ -81,7 +110,10 @@ export interface ChipCommandRow {
   readonly number: number
   readonly command: ChipCommandName
   readonly state: ChipCommandState
-  /** The chip that it is for; null: the first that comes, or for a PIN the newest chip. */
+  /**
+   * The chip that it is for, or that an answer carried it to; null: the first that comes, or for a
+   * PIN the newest chip.
+   */
   readonly panSequenceNumber: string | null
   /** The tag that it puts, in hexadecimal digits; null for other commands. */
   readonly tag: string | null
@@ -100,14 +132,30 @@ export const listChipCommands = (
   limit: number,
 ): Promise<ChipCommandRow[]> => selectCommands(connection, { publicToken, limit })
 
-const selectWaiting = declare<OfCard, { readonly number: number }>('list_waiting_commands')
+const selectWaiting = declare<OfCard, ChipCommandRow>('list_waiting_chip_commands')
 
-/** Counts the commands that wait for the chips of a card, up to a limit. */
-export const countWaitingCommands = async (
+/** Lists the commands that wait for the chips of a card, newest first. */
+export const listWaitingChipCommands = (
   connection: Connection,
   publicToken: PublicToken,
   limit: number,
-): Promise<number> => (await selectWaiting(connection, { publicToken, limit })).length
+): Promise<ChipCommandRow[]> => selectWaiting(connection, { publicToken, limit })
+
+const selectNumbers = declare<
+  OfCard & { readonly chip: string | null },
+  { readonly number: number }
+>('list_numbers_of_waiting_commands')
+
+/**
+ * Counts the commands that wait for a chip of a card, up to a limit.
+ * @param chip its PAN sequence number; null counts those of all chips.
+ */
+export const countWaitingCommands = async (
+  connection: Connection,
+  publicToken: PublicToken,
+  chip: string | null,
+  limit: number,
+): Promise<number> => (await selectNumbers(connection, { publicToken, chip, limit })).length
 
 /** A command that a client requests. */
 export interface RequestedChipCommand {

@@ -6,6 +6,7 @@ select found.public_token as "publicToken", found.encrypted_pan as "encryptedPan
   found.card_type as "cardType", found.expiry, found.chip::text as "chip",
   found.newest_number as "newestPanSequenceNumber",
   found.newest_key_version as "newestKeyVersion", found.highest_atc as "highestAtc",
+  found.contact_atc as "contactAtc",
   found.is_fresh as "isFresh", found.commands::text as "commands",
   found.highest_card_atc as "highestCardAtc",
   found.is_card_value_guessed as "isCardValueGuessed", found.is_cavv_guessed as "isCavvGuessed"
@@ -34,6 +35,7 @@ select asked.ordinal::integer as "ordinal", card.public_token as "publicToken",
     )
   end as "newestKeyVersion",
   seen.highest_atc as "highestAtc",
+  seen.contact_atc as "contactAtc",
   is_fresh_atc(
     seen.highest_atc, seen.seen_atcs, asked.atc, (product.chip ->> 'atcWindow')::integer
   ) as "isFresh",
@@ -109,7 +111,10 @@ cross join lateral (
     ) as highest_atc,
     max(chip.seen_atcs) filter (
       where chip.pan_sequence_number = asked.pan_sequence_number
-    ) as seen_atcs
+    ) as seen_atcs,
+    max(chip.contact_atc) filter (
+      where chip.pan_sequence_number = asked.pan_sequence_number
+    ) as contact_atc
   from chip
   where chip.public_token = any(array[asked.public_token])
 ) as seen
@@ -124,8 +129,7 @@ cross join lateral (
         'panSequenceNumber', command.pan_sequence_number,
         'sentCount', command.sent_count,
         'sentTo', command.sent_to,
-        'sentAtc', command.sent_atc,
-        'sentWith', command.sent_with
+        'sentAtc', command.sent_atc
       )
       order by command.command_number
     ) as commands

@@ -24,6 +24,8 @@ export interface FoundChip {
   readonly newestKeyVersion: number | null
   /** Of the chip that was read; null if it was not seen before. */
   readonly highestAtc: number | null
+  /** The highest one of a transaction by the contacts of that chip; null if none was seen. */
+  readonly contactAtc: number | null
   /** Whether the transaction counter was not used before. */
   readonly isFresh: boolean
   /** The commands that have not ended, in their order; empty without chip data. */

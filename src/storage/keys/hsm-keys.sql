@@ -114,3 +114,7 @@ where key_name = :keyName
 on conflict (key_name) do update
 set last_version = greatest(hsm_key_number.last_version + 1, excluded.last_version)
 returning last_version as "keyVersion";
+
+-- name: list_key_numbers
+select key_name as "keyName", last_version as "lastVersion"
+from hsm_key_number;

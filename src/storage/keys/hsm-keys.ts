@@ -175,3 +175,15 @@ export async function drawKeyNumber(connection: Connection, keyName: string): Pr
   if (!row) throw new Error('The database gave no number.')
   return row.keyVersion
 }
+
+/** The highest number that a key ever drew. */
+export interface KeyNumberRow {
+  readonly keyName: string
+  readonly lastVersion: number
+}
+
+const selectNumbers = declare<object, KeyNumberRow>('list_key_numbers')
+
+/** Lists the numbers of all keys; one that never drew a number has none. */
+export const listKeyNumbers = (connection: Connection): Promise<KeyNumberRow[]> =>
+  selectNumbers(connection, {})

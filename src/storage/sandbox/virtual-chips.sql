@@ -27,7 +27,8 @@ select state_id::text as "stateId", pan_sequence_number as "panSequenceNumber",
   is_card_blocked as "isCardBlocked", cryptogram_data as "cryptogramData",
   unpredictable_number as "unpredictableNumber", cryptogram,
   is_online_incomplete as "isOnlineIncomplete",
-  command_results as "commandResults", data_objects::text as "dataObjects"
+  command_results as "commandResults", counted_commands as "countedCommands",
+  data_objects::text as "dataObjects"
 from virtual_chip
 where public_token = :publicToken;
 
@@ -49,7 +50,8 @@ set state_id = excluded.state_id, pan_sequence_number = excluded.pan_sequence_nu
   remaining_offline_tries = excluded.remaining_offline_tries, pin_block = excluded.pin_block,
   pvv = excluded.pvv, pin_key = excluded.pin_key, is_application_blocked = false,
   is_card_blocked = false, cryptogram_data = null, unpredictable_number = null,
-  cryptogram = null, is_online_incomplete = false, command_results = '', data_objects = '{}';
+  cryptogram = null, is_online_incomplete = false, command_results = '',
+  counted_commands = 0, data_objects = '{}';
 
 -- Changes nothing if the chip has another state by now.
 -- name: change_virtual_chip
@@ -58,7 +60,8 @@ set state_id = :nextStateId::uuid, atc = :atc, remaining_offline_tries = :remain
   pin_block = :pinBlock, pvv = :pvv, pin_key = :pinKey,
   is_application_blocked = :isApplicationBlocked, is_card_blocked = :isCardBlocked,
   cryptogram_data = :cryptogramData, unpredictable_number = :unpredictableNumber,
-  cryptogram = :cryptogram, is_online_incomplete = :isOnlineIncomplete, command_results = :commandResults,
+  cryptogram = :cryptogram, is_online_incomplete = :isOnlineIncomplete,
+  command_results = :commandResults, counted_commands = :countedCommands,
   data_objects = :dataObjects::text::jsonb
 where public_token = :publicToken and state_id = :stateId::uuid
 returning public_token as "publicToken";

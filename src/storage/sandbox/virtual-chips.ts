@@ -69,6 +69,8 @@ export interface VirtualChipState {
   readonly isOnlineIncomplete: boolean
   /** The results of the last answer's commands, in the form of tag 9F5B. */
   readonly commandResults: Uint8Array
+  /** How many executed ones of them the chip counts in its verification results. */
+  readonly countedCommands: number
   /** In hexadecimal digits, by tag. */
   readonly dataObjects: Readonly<Record<string, string>>
 }

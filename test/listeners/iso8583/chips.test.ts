@@ -202,3 +202,39 @@ for (const name of profileNames) {
     wire.close()
   })
 }
+
+test('a cryptogram in an advice is used, and no request has it afterwards', async () => {
+  const { card, chip, wire } = await openChip('ascii-1987')
+  const pay = async (type: '100' | '120', data: string, others: Record<string, string> = {}) =>
+    (await send(wire, card, type, data, type === '120' ? { 39: '00', ...others } : others)).fields[
+      '39'
+    ]
+  const { data: advised } = await chip.present({ atc: 5 })
+  assert.equal(await pay('120', advised), '00')
+  assert.equal(await pay('120', advised), '00', 'advices are accepted')
+  assert.equal(await pay('100', advised), '88')
+  const { data: paid } = await chip.present({ atc: 6 })
+  assert.equal(await pay('100', paid), '00')
+  assert.equal(await pay('120', paid), '00', 'as is one after its request')
+  const { data: numbered } = await chip.present({ atc: 7, changed: { '5F34': null } })
+  assert.equal(await pay('120', numbered, { 23: '001' }), '00')
+  assert.equal(await pay('100', numbered, { 23: '001' }), '88', 'of the chip that field 23 names')
+  wire.close()
+})
+
+test('a wrong cryptogram in an advice is counted, and refuses nothing', async () => {
+  const { card, chip, wire } = await openChip('ascii-1987')
+  const changed = { '9F26': '0102030405060708' }
+  const { data } = await chip.present({ atc: 1, changed })
+  assert.equal((await send(wire, card, '120', data, { 39: '00' })).fields['39'], '00')
+  const { data: right } = await chip.present({ atc: 1 })
+  assert.equal((await send(wire, card, '100', right)).fields['39'], '00', 'it used no counter')
+  const [row] = await sql<{ count: number }>(
+    service.database,
+    `select cardinality(given_at) as "count" from card_mistake
+     where public_token = $1 and kind = 'cryptogram'`,
+    [card.publicToken],
+  )
+  assert.equal(row?.count, 1)
+  wire.close()
+})

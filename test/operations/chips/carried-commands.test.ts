@@ -3,12 +3,13 @@ import { before, test } from 'node:test'
 import {
   type ChipCommandReport,
   findEndedCommands,
-  selectDueCommands,
+  listDueCommands,
   type WaitingChipCommand,
 } from '../../../src/domain/chip-command.ts'
 import { composeChipData, listChipTags } from '../../../src/domain/chip-data.ts'
 import { type ChipProfileName, chipProfileNames } from '../../../src/domain/chip-profile.ts'
 import type { PublicToken } from '../../../src/domain/identifiers.ts'
+import { chipMoney, playChip } from '../../support/chip.ts'
 import { chippedCard } from '../../support/chips.ts'
 import { otherDigits } from '../../support/network.ts'
 import { openTestService, sql, strongPins, type TestService } from '../../support/service.ts'
@@ -41,6 +42,7 @@ interface Payment {
   readonly isAnswerLost?: boolean
   /** Of the terminal, in tag 9F5B. */
   readonly areResultsLost?: boolean
+  readonly entryMode?: string
 }
 
 const leaveOutResults = (data: string): string => {
@@ -52,12 +54,12 @@ const leaveOutResults = (data: string): string => {
 /** One online transaction: the network's request, and its answer in the chip. */
 async function payOnline(
   { call, card }: ChippedCard,
-  { areResultsLost = false, isAnswerLost = false, pin }: Payment = {},
+  { areResultsLost = false, entryMode = 'chip', isAnswerLost = false, pin }: Payment = {},
 ) {
   const made = await call('/transactions', { amount: 100, currency: 'EUR', ...(pin && { pin }) })
   const body = {
     publicToken: card.publicToken,
-    entryMode: 'chip',
+    entryMode,
     reference: 'R-1',
     amount: 100,
     currency: 'EUR',
@@ -152,7 +154,7 @@ test('a command whose sending was never recorded is sent again', async () => {
   // As if the process had been killed between the commit of the answer and this record.
   await sql(
     service.database,
-    `update chip_command set state = 'pending', sent_to = null, sent_atc = null, sent_with = null, sent_count = 0
+    `update chip_command set state = 'pending', sent_to = null, sent_atc = null, sent_count = 0
      where public_token = $1`,
     [card.publicToken],
   )
@@ -161,11 +163,11 @@ test('a command whose sending was never recorded is sent again', async () => {
   assert.equal((await readPinStatus(card.publicToken)).chipUpdate, 'done')
 })
 
-test('commands that do not fit into one answer follow in the next ones, in their order', async () => {
+test('an answer carries one command, and the others follow in the next ones', async () => {
   const opened = await openChip()
   const { card } = opened
   for (const tag of ['9F58', '9F59', '9F53']) {
-    const body = { command: 'put_data', tag, value: '00'.repeat(48) }
+    const body = { command: 'put_data', tag, value: '00'.repeat(64) }
     await service.call('POST', `/cards/${card.publicToken}/chip/commands`, { body })
   }
   const carried = []
@@ -179,7 +181,7 @@ test('commands that do not fit into one answer follow in the next ones, in their
   )
 })
 
-const sentTo = (number: number, atc: number | null, sentWith = 1): WaitingChipCommand => ({
+const sentTo = (number: number, atc: number | null): WaitingChipCommand => ({
   number,
   command: 'unblock_pin',
   pinBlock: null,
@@ -189,16 +191,19 @@ const sentTo = (number: number, atc: number | null, sentWith = 1): WaitingChipCo
   sentCount: atc === null ? 0 : 1,
   sentTo: atc === null ? null : '00',
   sentAtc: atc,
-  sentWith: atc === null ? null : sentWith,
 })
 const report: ChipCommandReport = {
   panSequenceNumber: '00',
   atc: 8,
   newestPanSequenceNumber: '00',
   lastAtc: 7,
+  lastContactAtc: 7,
+  isContact: true,
+  isCardExpired: false,
   isAdvice: false,
   results: null,
   processed: 1,
+  countedTemplates: ['72'],
   hasFailed: false,
   isLastOnlineIncomplete: false,
   isDeclined: false,
@@ -226,13 +231,13 @@ test('a command that was sent ends by its result of the terminal, and by no othe
     [{ ...listed('2000000005'), ...advice, atc: 6 }, [], []],
   ] as const
   for (const [reported, done, failed] of cases) {
-    assert.deepEqual(findEndedCommands(waiting, reported), { done, failed })
+    assert.deepEqual(findEndedCommands(waiting, reported), { done, failed, unconfirmed: [] })
   }
 })
 
 test('without results of the terminal, a command ends only by a count that is certainly its own', () => {
   const single = [sentTo(5, 7), sentTo(6, 8), sentTo(7, null), sentTo(8, 3)]
-  const several = [sentTo(5, 7, 3), sentTo(6, 7, 3)]
+  const early = [{ ...sentTo(5, 7), command: 'unblock_application' as const }]
   const cases = [
     [single, report, [5], []],
     [single, { ...report, hasFailed: true }, [], [5]],
@@ -240,32 +245,36 @@ test('without results of the terminal, a command ends only by a count that is ce
     // Another number of commands than the answer had.
     [single, { ...report, processed: 0 }, [], []],
     [single, { ...report, processed: 2 }, [], []],
-    [several, report, [], []],
-    [several, { ...report, processed: 3 }, [5, 6], []],
-    // One of three has failed, and the report does not name it.
-    [several, { ...report, processed: 2, hasFailed: true }, [], []],
+    // Another template than the chip counts.
+    [early, report, [], []],
+    [early, { ...report, hasFailed: true }, [], []],
+    [early, { ...report, countedTemplates: ['71', '72'] as const }, [5], []],
+    // An advice does not say how the chip was read.
+    [single, { ...report, isAdvice: true }, [], []],
     // The answer was lost, or the chip does not say that it was not.
     [single, { ...report, isLastOnlineIncomplete: true }, [], []],
     [single, { ...report, isLastOnlineIncomplete: null }, [], []],
-    // Another answer came since, to this chip or to another one.
-    [single, { ...report, atc: 10, lastAtc: 9 }, [], []],
-    [single, { ...report, atc: 10 }, [5], []],
+    // Another answer came since, to this chip or to another one. A tap has none.
+    [single, { ...report, atc: 10, lastAtc: 9, lastContactAtc: 9 }, [], []],
+    [single, { ...report, atc: 10, lastAtc: 9 }, [5], []],
+    [single, { ...report, isContact: false }, [], []],
+    [single, { ...report, results: Buffer.from('2000000005', 'hex'), isContact: false }, [], []],
     [single, { ...report, panSequenceNumber: '01' }, [], []],
     [single, { ...report, atc: 7 }, [], []],
   ] as const
   for (const [waiting, reported, done, failed] of cases) {
-    assert.deepEqual(findEndedCommands(waiting, reported), { done, failed })
+    assert.deepEqual(findEndedCommands(waiting, reported), { done, failed, unconfirmed: [] })
   }
 })
 
 test('an answer carries what blocks a chip first, then what was sent least often', () => {
   const due = (...commands: readonly Partial<WaitingChipCommand>[]) => {
     const waiting = commands.map((command, at) => ({ ...sentTo(at + 1, null), ...command }))
-    return selectDueCommands(waiting, report).map(({ number }) => number)
+    return listDueCommands(waiting, { ...report, processed: 0 }).map(({ number }) => number)
   }
   const put = { command: 'put_data' } as const
   const block = { command: 'block_application' } as const
-  const sent = { sentTo: '00', sentAtc: 7, sentWith: 2 } as const
+  const sent = { sentTo: '00', sentAtc: 7 } as const
   assert.deepEqual(due(put, put, {}, block), [4, 3, 1, 2])
   assert.deepEqual(due({ ...put, ...sent, sentCount: 1 }, put), [2, 1])
   assert.deepEqual(
@@ -277,7 +286,7 @@ test('an answer carries what blocks a chip first, then what was sent least often
   assert.deepEqual(due({ ...block, ...sent, sentCount: 10 }), [1])
 })
 
-test('a command that was sent ten times without a result has failed, unless it blocks the chip', () => {
+test('a command that was sent ten times without a result ends as unconfirmed, unless it blocks the chip', () => {
   const often = { sentCount: 10 }
   const unsure = { ...report, isLastOnlineIncomplete: null }
   const block = { command: 'block_card' } as const
@@ -286,14 +295,18 @@ test('a command that was sent ten times without a result has failed, unless it b
       commands.map((command, at) => ({ ...sentTo(at + 1, 7), ...command })),
       unsure,
     )
-  assert.deepEqual(find(often, { sentCount: 9 }, { ...block, ...often }), { done: [], failed: [1] })
+  assert.deepEqual(find(often, { sentCount: 9 }, { ...block, ...often }), {
+    done: [],
+    failed: [],
+    unconfirmed: [1],
+  })
 })
 
 test('no report of a terminal ends a command that blocks a chip, while the chip is not blocked', () => {
   const of = (command: 'block_application' | 'block_card', over: Partial<ChipCommandReport>) =>
     findEndedCommands([{ ...sentTo(5, 7), command }], { ...report, ...over })
   const results = (hex: string) => ({ results: Buffer.from(hex, 'hex') })
-  const none = { done: [], failed: [] }
+  const none = { done: [], failed: [], unconfirmed: [] }
   for (const command of ['block_application', 'block_card'] as const) {
     for (const told of [results('2000000005'), results('1000000005'), {}, { hasFailed: true }]) {
       assert.deepEqual(of(command, told), none, command)
@@ -301,8 +314,89 @@ test('no report of a terminal ends a command that blocks a chip, while the chip 
     assert.deepEqual(of(command, { ...results('1000000005'), isDeclined: true }), none)
   }
   const declined = { ...results('2000000005'), isDeclined: true }
-  assert.deepEqual(of('block_application', declined), { done: [5], failed: [] })
+  assert.deepEqual(of('block_application', declined), { ...none, done: [5] })
   assert.deepEqual(of('block_card', declined), none)
+})
+
+test('a new PIN whose result no terminal reports is unconfirmed, and not refused by the chip', async () => {
+  const opened = await openChip('mastercard-20')
+  const { publicToken } = opened.card
+  const [pin = ''] = strongPins(opened.card)
+  await service.call('POST', `/card-pin/${publicToken}/pin`, { body: { pin } })
+  for (let paid = 0; paid < 11; paid += 1) await payOnline(opened, { areResultsLost: true })
+  assert.equal((await readPinStatus(publicToken)).chipUpdate, 'unconfirmed')
+  const [event] = await sql(
+    service.database,
+    'select type from event where public_token = $1 order by sequence desc limit 1',
+    [publicToken],
+  )
+  assert.deepEqual(event, { type: 'chip.command_unconfirmed' })
+})
+
+test('no answer carries a command that cannot reach the chip', () => {
+  const list = (over: Partial<ChipCommandReport>) =>
+    listDueCommands([sentTo(5, null), { ...sentTo(6, null), command: 'block_application' }], {
+      ...report,
+      ...over,
+    }).map(({ number }) => number)
+  assert.deepEqual(list({}), [6, 5])
+  assert.deepEqual(list({ isContact: false }), [])
+  // A slower request: the chip has got an answer with a higher counter.
+  assert.deepEqual(list({ atc: 6 }), [])
+  assert.deepEqual(list({ isCardExpired: true }), [6])
+})
+
+test('taps between purchases by the contacts neither carry a command nor end it', async () => {
+  const opened = await openChip()
+  const { publicToken } = opened.card
+  const [first = '', second = ''] = strongPins(opened.card)
+  const setPin = (pin: string) =>
+    service.call('POST', `/card-pin/${publicToken}/pin`, { body: { pin } })
+  const tap = { entryMode: 'contactless', areResultsLost: true }
+  await setPin(first)
+  for (let tapped = 0; tapped < 11; tapped += 1) {
+    assert.deepEqual((await payOnline(opened, tap)).commands, [])
+  }
+  assert.equal((await readPinStatus(publicToken)).chipUpdate, 'pending')
+  assert.equal((await payOnline(opened, { areResultsLost: true })).commands.length, 1)
+  await payOnline(opened, { ...tap, isAnswerLost: true })
+  await setPin(second)
+  // The chip counts the first change, and no answer has carried the second one.
+  await payOnline(opened, { ...tap, isAnswerLost: true })
+  assert.equal((await readPinStatus(publicToken)).chipUpdate, 'pending')
+  assert.equal((await payOnline(opened, { areResultsLost: true })).commands.length, 1)
+  await payOnline(opened, { areResultsLost: true, pin: second })
+  assert.equal((await readPinStatus(publicToken)).chipUpdate, 'done')
+})
+
+test('a tap after the answer with a command does not hide what the chip counts', async () => {
+  const { publicToken } = await chippedCard(service)
+  const chip = await playChip(service, { publicToken }, 'visa-cvn18', '00')
+  const pay = async (atc: number, entryMode: string, processedCommands: number) => {
+    const data = await chip.present({ atc, report: { processedCommands } })
+    const body = { publicToken, entryMode, reference: 'R-1', ...chipMoney, chip: data }
+    const options = { as: 'network', listener: 'private', body } as const
+    const { json } = await service.call('POST', '//network/authorizations', options)
+    assert.equal(json.responseCode, '00')
+    return (await readPinStatus(publicToken)).chipUpdate
+  }
+  await service.call('POST', `/card-pin/${publicToken}/pin/unblock`)
+  assert.equal(await pay(1, 'chip', 0), 'sent')
+  assert.equal(await pay(2, 'contactless', 1), 'sent')
+  assert.equal(await pay(3, 'chip', 1), 'done')
+})
+
+test('the chip of an expired card gets no PIN, even before the card is marked as expired', async () => {
+  const opened = await openChip()
+  const { publicToken } = opened.card
+  await service.call('POST', `/card-pin/${publicToken}/pin/unblock`)
+  await sql(
+    service.database,
+    `update card set start_date = '2019-01-01', expiry_date = '2020-01-31' where public_token = $1`,
+    [publicToken],
+  )
+  const { commands, responseCode } = await payOnline(opened)
+  assert.deepEqual([commands, responseCode], [[], '54'])
 })
 
 test('commands for the PIN go to the newest chip of a card, and end by its results only', () => {
@@ -312,7 +406,7 @@ test('commands for the PIN go to the newest chip of a card, and end by its resul
     newestPanSequenceNumber: '01',
   })
   const waiting = [sentTo(5, null)]
-  const select = (number: string) => selectDueCommands(waiting, of(number)).length
+  const select = (number: string) => listDueCommands(waiting, of(number)).length
   assert.deepEqual(['00', '01', '02'].map(select), [0, 1, 1])
   const results = Buffer.from('2000000005', 'hex')
   assert.deepEqual(findEndedCommands([sentTo(5, 7)], { ...of('00'), results }).done, [])

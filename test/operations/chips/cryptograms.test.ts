@@ -416,6 +416,19 @@ test('chip data of an odd number of digits are refused', async () => {
   assert.equal(refused.status, 422)
 })
 
+test('no more cash is paid out than the chip made its cryptogram for', async () => {
+  const pay = async (atc: number, cashbackAmount: number, seen: string) => {
+    const made = { '9C': '09', '9F03': seen.padStart(12, '0') }
+    const answer = await buy({ atc, made }, { transactionType: 'cashback', cashbackAmount })
+    return [answer.json.responseCode, (await checkOf(answer, 'chip')).findings]
+  }
+  assert.deepEqual(await pay(1, 500, '500'), ['00', undefined])
+  assert.deepEqual(await pay(2, 501, '500'), ['88', ['data_disagreement']])
+  assert.deepEqual(await pay(3, 900, '0'), ['88', ['data_disagreement']])
+  assert.deepEqual(await pay(4, 100, '1E2'), ['88', ['data_disagreement']], 'no decimal digits')
+  assert.deepEqual(await pay(5, 499, '500'), ['00', ['data_disagreement']], 'less is recorded')
+})
+
 test('a wrong cryptogram counts as a guess, also with other data or of a frozen card', async () => {
   const changed = { '9F26': '0000000000000000' }
   const countGuesses = async () => {
@@ -436,6 +449,16 @@ test('a wrong cryptogram counts as a guess, also with other data or of a frozen 
   const frozen = await buy({ atc: 1, changed })
   assert.equal(frozen.json.responseCode, '62')
   assert.equal(await countGuesses(), 2)
+  await service.call('PUT', path, { body: { cardStatusCode: '00' } })
+  const expired = await buy({ atc: 1, changed }, { expiryDate: '2040-01' })
+  assert.equal(expired.json.responseCode, '54')
+  const [{ kinds } = { kinds: '' }] = await sql<{ kinds: string }>(
+    service.database,
+    `select string_agg(kind || ' ' || cardinality(given_at), ',') as kinds from card_mistake
+     where public_token = $1`,
+    [card.publicToken],
+  )
+  assert.equal(kinds, 'cryptogram 3', 'a wrong expiry does not hide it')
 })
 
 test('missing chip data are recorded where the product allows them', async () => {

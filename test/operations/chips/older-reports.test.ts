@@ -41,6 +41,7 @@ test('what a chip reported last of its PIN is not replaced by an older report', 
     sent: [],
     done: [],
     failed: [],
+    unconfirmed: [],
     remainingOfflineTries: 3,
   })
   assert.equal(await readTries(publicToken), 1)

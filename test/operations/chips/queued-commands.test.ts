@@ -59,6 +59,7 @@ const record = (publicToken: PublicToken, results: Partial<ChipResults>) =>
     sent: [],
     done: [],
     failed: [],
+    unconfirmed: [],
     remainingOfflineTries: null,
     ...results,
   })
@@ -92,8 +93,8 @@ test('a report that the PIN in the chip is blocked ends with the command that un
   const { publicToken } = await chippedCard(service)
   const insertChip = `insert into chip (
       public_token, pan_sequence_number, highest_atc, seen_atcs, key_version,
-      remaining_offline_tries, offline_tries_at
-    ) values ($1, '00', 1, 1, 1, 0, now())`
+      remaining_offline_tries, offline_tries_at, offline_tries_atc
+    ) values ($1, '00', 1, 1, 1, 0, now(), 1)`
   await sql(service.database, insertChip, [publicToken])
   await unblock(publicToken)
   const sent = await listCommandNumbers(service, publicToken)
@@ -101,6 +102,30 @@ test('a report that the PIN in the chip is blocked ends with the command that un
   assert.equal((await readStatus(publicToken)).remainingOfflineTries, 0)
   await record(publicToken, { atc: 2, done: sent })
   assert.equal((await readStatus(publicToken)).remainingOfflineTries, undefined)
+  // An advice of the transaction that was answered with the command, late or repeated.
+  await record(publicToken, { atc: 1, done: sent, remainingOfflineTries: 0 })
+  assert.equal((await readStatus(publicToken)).remainingOfflineTries, undefined)
+  await record(publicToken, { atc: 2, remainingOfflineTries: 0 })
+  assert.equal((await readStatus(publicToken)).remainingOfflineTries, 0)
+})
+
+test('a new PIN that the chip refused stays visible until another one, whatever is unblocked', async () => {
+  const card = await chippedCard(service)
+  const { publicToken } = card
+  const [first, second] = strongPins(card)
+  await setPin(publicToken, first)
+  const [change = 0] = await listCommandNumbers(service, publicToken)
+  await record(publicToken, { failed: [change] })
+  await unblock(publicToken)
+  assert.equal((await readStatus(publicToken)).chipUpdate, 'failed')
+  const [, unblocking = 0] = await listCommandNumbers(service, publicToken)
+  await record(publicToken, { atc: 2, done: [unblocking] })
+  assert.equal((await readStatus(publicToken)).chipUpdate, 'failed')
+  // The console shows the same.
+  const { json } = await service.call('GET', `/cards/${publicToken}/chip`)
+  assert.equal(json.chipUpdate, 'failed')
+  await setPin(publicToken, second)
+  assert.equal((await readStatus(publicToken)).chipUpdate, 'pending')
 })
 
 test('reads of several PINs and CVVs in one turn tell each what it is told alone', async () => {
@@ -212,7 +237,7 @@ test('a card without a chip has no commands, and the status of its PIN is as bef
     'remainingTries',
   ])
   for (const answer of [
-    await request(publicToken, { command: 'block_card' }),
+    await request(publicToken, { command: 'block_application' }),
     await service.call('GET', `/cards/${publicToken}/chip`),
   ]) {
     assert.deepEqual([answer.status, answer.json.code], [409, 'card_without_chip'])
@@ -254,6 +279,12 @@ test('a command that no chip could take is refused with its member', async () =>
     [{ command: 'put_data', tag: '9F58', value: '00'.repeat(65) }, '/value'],
     [{ command: 'block_card', tag: '9F58' }, '/tag'],
     [{ command: 'change_pin' }, '/command'],
+    // No command undoes it, and no chip was seen.
+    [{ command: 'block_card' }, '/panSequenceNumber'],
+    // Card numbers: in digits, between fillers, and in ASCII.
+    ...['5555555555554444', 'D0A05555555555554444FF', '0835353535353535353535353534343434'].map(
+      (value) => [{ command: 'put_data', tag: '9F58', value }, '/value'] as const,
+    ),
   ]
   for (const [body, pointer] of faults) {
     const { json, status } = await request(publicToken, body)
@@ -261,16 +292,46 @@ test('a command that no chip could take is refused with its member', async () =>
   }
 })
 
+test('an amount may be put into a chip, even if its digits would be a card number', async () => {
+  const { publicToken } = await chippedCard(service)
+  for (const value of ['000000000000', '000000000018', '00'.repeat(64)]) {
+    const put = { command: 'put_data', tag: '9F58', value }
+    assert.equal((await request(publicToken, put)).status, 201, value)
+  }
+})
+
+test('a block for ever goes to a chip that is known, and no command to one that is not', async () => {
+  const { publicToken } = await chippedCard(service)
+  const insertChip = (number: string) =>
+    sql(
+      service.database,
+      `insert into chip (public_token, pan_sequence_number, highest_atc, seen_atcs, key_version)
+       values ($1, $2, 1, 1, 1)`,
+      [publicToken, number],
+    )
+  const ask = async (command: string, panSequenceNumber?: string) =>
+    (await request(publicToken, { command, panSequenceNumber })).status
+  assert.equal(await ask('block_card', '00'), 201)
+  await insertChip('00')
+  assert.equal(await ask('block_card'), 201)
+  assert.equal(await ask('block_application', '77'), 422)
+  await insertChip('01')
+  assert.equal(await ask('block_card'), 422)
+  assert.equal(await ask('block_card', '00'), 201)
+  assert.equal(await ask('block_application'), 201)
+})
+
 test('the chip of a closed card can still be blocked, and is told nothing else', async () => {
   const { publicToken } = await chippedCard(service)
   const body = { cardStatusCode: '41' }
   await service.call('PUT', `/cards/${publicToken}/status`, { body })
-  assert.equal((await request(publicToken, { command: 'block_card' })).status, 201)
+  const block = { command: 'block_card', panSequenceNumber: '00' }
+  assert.equal((await request(publicToken, block)).status, 201)
   const refused = await request(publicToken, { command: 'unblock_application' })
   assert.deepEqual([refused.status, refused.json.code], [409, 'card_closed'])
 })
 
-test('a card that is closed or has expired keeps no PIN for its chip', async () => {
+test('a card that is closed or has expired keeps no command for its chip but blocks', async () => {
   const closeCard = (publicToken: PublicToken) =>
     service.call('PUT', `/cards/${publicToken}/status`, { body: { cardStatusCode: '43' } })
   const endings: readonly ((publicToken: PublicToken) => Promise<unknown>)[] = [
@@ -292,11 +353,15 @@ test('a card that is closed or has expired keeps no PIN for its chip', async () 
     const { publicToken } = card
     await setPin(publicToken, strongPins(card)[0])
     await unblock(publicToken)
-    await request(publicToken, { command: 'block_application' })
+    await request(publicToken, { command: 'unblock_application', panSequenceNumber: '00' })
+    await request(publicToken, { command: 'put_data', tag: '9F58', value: '03' })
+    await request(publicToken, { command: 'block_application', panSequenceNumber: '01' })
     await end(publicToken)
     assert.deepEqual(await listCommands(publicToken), [
       { command: 'change_pin', state: 'superseded', hasPin: false },
       { command: 'unblock_pin', state: 'superseded', hasPin: false },
+      { command: 'unblock_application', state: 'superseded', hasPin: false },
+      { command: 'put_data', state: 'superseded', hasPin: false },
       { command: 'block_application', state: 'pending', hasPin: false },
     ])
   }
@@ -336,10 +401,44 @@ test('no more than 16 commands wait for a chip', async () => {
   assert.deepEqual([refused.status, refused.json.code], [409, 'too_many_chip_commands'])
   // A chip that must stop is never told too late.
   for (let asked = 0; asked < 30; asked += 1) {
-    assert.equal((await request(publicToken, { command: 'block_card' })).status, 201)
+    const block = { command: 'block_card', panSequenceNumber: '00' }
+    assert.equal((await request(publicToken, block)).status, 201)
     assert.equal((await request(publicToken, { command: 'block_application' })).status, 201)
   }
   assert.equal((await put(17)).json.code, 'too_many_chip_commands')
+  const unblock = { command: 'unblock_application' }
+  assert.equal((await request(publicToken, unblock)).status, 201, 'an unblock is never refused')
+})
+
+test('commands that wait for a replaced chip do not refuse those for its successor', async () => {
+  const { publicToken } = await chippedCard(service)
+  for (const number of ['01', '02']) {
+    await sql(
+      service.database,
+      `insert into chip (public_token, pan_sequence_number, highest_atc, seen_atcs, key_version)
+       values ($1, $2, 1, 1, 1)`,
+      [publicToken, number],
+    )
+  }
+  const put = (at: number, panSequenceNumber?: string) => {
+    const tag = `9F${(0x50 + at).toString(16).toUpperCase()}`
+    return request(publicToken, { command: 'put_data', tag, value: '00', panSequenceNumber })
+  }
+  for (let at = 0; at < 16; at += 1) assert.equal((await put(at, '01')).status, 201)
+  assert.equal((await put(16, '01')).json.code, 'too_many_chip_commands')
+  assert.equal((await put(16)).status, 201)
+})
+
+test('the list of commands has every one that waits, and the 50 newest', async () => {
+  const { publicToken } = await chippedCard(service)
+  const put = { command: 'put_data', tag: '9F51', value: '00' }
+  const { json } = await request(publicToken, put)
+  for (let asked = 0; asked < 55; asked += 1) {
+    await request(publicToken, { command: 'block_application' })
+  }
+  const { commands } = (await service.call('GET', `/cards/${publicToken}/chip`)).json
+  assert.equal(commands.length, 51)
+  assert.equal(commands.at(-1).commandNumber, json.commandNumber)
 })
 
 test('a new PIN waits, however many other commands were queued after it', async () => {

@@ -11,6 +11,8 @@ test('an error of an act on keys says what to do next', async () => {
     (await administer('POST', '//keys', { ...zoneMaster, exportable: false })).status,
     201,
   )
+  const pvk = { family: 'installation', key: 'pvk', exportable: false }
+  assert.equal((await administer('POST', '//keys', pvk)).status, 201)
   const cvk = { key: 'cvk', zoneMasterKey: 'zmk-a' }
   for (const [method, path, body, next] of [
     ['POST', '//keys/nobody/rotate', undefined, /List the keys\.$/],
@@ -18,9 +20,10 @@ test('an error of an act on keys says what to do next', async () => {
     ['DELETE', '//keys/cvk/versions/9', undefined, /List the keys\.$/],
     ['POST', '//keys/cvk/versions/1/retire', undefined, /Rotate the key or wait, then retry\.$/],
     ['DELETE', '//keys/cvk/versions/1', undefined, /Retire it or wait, then retry\.$/],
+    ['POST', '//keys/pvk/versions/2/retire', undefined, /pending .* Delete it, or rotate to it\.$/],
     ['POST', '//keys/zones/retire', { key: 'nobody' }, /List the keys, and retry/],
     ['POST', '//keys/export', { ...cvk, version: 9 }, /List the keys, and retry/],
-    ['POST', '//keys/export', cvk, /Generate one with exportable/],
+    ['POST', '//keys/export', cvk, /^cvk\/1 is not exportable\. Generate a key with exportable/],
     ['GET', entry, undefined, /Open another one\.$/],
   ] as const) {
     const { json, text } = await administer(method, path, body)

@@ -4,6 +4,7 @@ import { before, test } from 'node:test'
 import { unwrapKeyBlock, wrapKeyBlock } from '../../../src/crypto/key-block.ts'
 import { xor } from '../../../src/crypto/refusal.ts'
 import { setOddParity } from '../../../src/crypto/tdes-keys.ts'
+import { chipKeyNames } from '../../../src/hsm/contract/catalogue.ts'
 import { computeKeyCheckValue } from '../../../src/hsm/keys/key-check.ts'
 import { composeHeader } from '../../../src/hsm/keys/key-purposes.ts'
 import { computeKeyHash } from '../../support/identifiers.ts'
@@ -255,6 +256,78 @@ test('a key has one version, unless it is a key of chips that is behind the othe
   await administer('POST', '//keys', { family: 'installation', key: 'chip-ac', exportable: false })
   const aligned = await bringIn('chip-smc', 'E1')
   assert.deepEqual([aligned.status, aligned.json.version], [201, first.json.version + 1])
+})
+
+test('keys of chips whose numbers differ are brought to one number again, as keys.md says', async () => {
+  const other = await openTestService({ env: { RATE_LIMIT: 'off' } })
+  const ask = subjectOf(other).administer
+  const zmk = { family: 'zone-master', key: 'zmk-a', algorithm: 'AES', lengthBytes: 32 }
+  assert.equal((await ask('POST', '//keys', { ...zmk, exportable: false })).status, 201)
+  const blocks = new Map<string, string>()
+  const make = async (key: string, exportable: boolean) => {
+    const { json, text } = await ask('POST', '//keys', { family: 'installation', key, exportable })
+    assert.ok(json.version, text)
+    return json.version as number
+  }
+  const drop = async (key: string, version: number) =>
+    assert.equal((await ask('DELETE', `//keys/${key}/versions/${version}`)).status, 204)
+  // The blocks of a producer.
+  for (const key of chipKeyNames) {
+    const version = await make(key, true)
+    const exported = await ask('POST', '//keys/export', { key, version, zoneMasterKey: 'zmk-a' })
+    assert.ok(exported.json.keyBlock, exported.text)
+    blocks.set(key, exported.json.keyBlock)
+    await drop(key, version)
+  }
+  const bringIn = async (key: string) => {
+    const { json } = await ask('POST', '//keys/import', {
+      family: 'installation',
+      key,
+      zoneMasterKey: 'zmk-a',
+      keyBlock: blocks.get(key),
+    })
+    if (json.version === undefined) return json.code
+    await sql(
+      other.database,
+      `update hsm_key set state = 'active', activated_at = now() where key_name = $1`,
+      [key],
+    )
+    return json.version
+  }
+  const bringAll = async () => {
+    const versions = []
+    for (const key of chipKeyNames) versions.push(await bringIn(key))
+    return versions
+  }
+  // By mistake, one number of chip-smc was used up before the import.
+  await drop('chip-smc', await make('chip-smc', false))
+  assert.deepEqual(await bringAll(), [3, 4, 3, 3])
+  // The keys that are behind come again.
+  for (const key of ['chip-ac', 'chip-smi', 'chip-dynamic']) assert.equal(await bringIn(key), 4)
+  assert.deepEqual(
+    await bringAll(),
+    chipKeyNames.map(() => 'key_refused'),
+    'the four keys have one number',
+  )
+  // Two numbers of chip-smi are used up after a rotation to other keys.
+  for (const key of chipKeyNames) blocks.delete(key)
+  for (const key of chipKeyNames) {
+    if (key === 'chip-smi') await drop(key, await make(key, false))
+    const version = await make(key, true)
+    const exported = await ask('POST', '//keys/export', { key, version, zoneMasterKey: 'zmk-a' })
+    blocks.set(key, exported.json.keyBlock)
+    await drop(key, version)
+  }
+  assert.deepEqual(await bringAll(), [6, 6, 7, 6])
+  // All numbers are used up to 8: no key is behind, but version 6 lacks a key for good.
+  for (const key of ['chip-ac', 'chip-smc', 'chip-dynamic']) {
+    for (const version of [7, 8]) {
+      assert.equal(await make(key, false), version)
+      await drop(key, version)
+    }
+  }
+  await drop('chip-smi', await make('chip-smi', false))
+  assert.deepEqual(await bringAll(), [9, 9, 9, 9])
 })
 
 test('a key leaves only if it is exportable, and only as a key block under a zone master key', async () => {

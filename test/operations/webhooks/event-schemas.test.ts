@@ -78,26 +78,32 @@ async function renewCards(service: DeliveryService): Promise<void> {
   }
 }
 
-/** Queues two commands to a chip, of which one is done and one fails. */
+/** Queues three commands to a chip: one is done, one fails, and one has no result. */
 async function commandChip(service: DeliveryService): Promise<void> {
   const card = await chippedCard(service)
   const { publicToken } = card
   const [pin] = strongPins(card)
   await service.call('POST', `/card-pin/${publicToken}/pin`, { body: { pin } })
   await service.call('POST', `/card-pin/${publicToken}/pin/unblock`)
-  const [change = 0, unblock = 0] = await listCommandNumbers(service, publicToken)
+  await service.call('POST', `/cards/${publicToken}/chip/commands`, {
+    body: { command: 'put_data', tag: '9F58', value: '03' },
+  })
+  const numbers = await listCommandNumbers(service, publicToken)
+  const [change = 0, unblock = 0, put = 0] = numbers
   const results = { publicToken, panSequenceNumber: '00', atc: 1, remainingOfflineTries: null }
   await recordChipResults(service.database, {
     ...results,
-    sent: [change, unblock],
+    sent: numbers,
     done: [],
     failed: [],
+    unconfirmed: [],
   })
   await recordChipResults(service.database, {
     ...results,
     sent: [],
     done: [unblock],
     failed: [change],
+    unconfirmed: [put],
   })
 }
 

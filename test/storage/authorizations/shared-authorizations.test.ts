@@ -43,6 +43,7 @@ function useCounters(highest: number, seen: number): string {
 const chip = JSON.stringify({
   panSequenceNumber: '00',
   atc: 7,
+  contactAtc: 7,
   keyVersion: 2,
   atcWindow: 16,
   remainingOfflineTries: 3,
@@ -318,7 +319,8 @@ for (const { name, open, skip } of databaseEngines) {
            from payment where public_token = $1`,
         ),
         chips: await rows(
-          `select pan_sequence_number, highest_atc, seen_atcs, key_version, remaining_offline_tries,
+          `select pan_sequence_number, highest_atc, seen_atcs, contact_atc, key_version,
+             remaining_offline_tries,
              offline_tries_at is null as is_unreported
            from chip where public_token = $1`,
         ),

@@ -13,8 +13,8 @@ const cards: Readonly<Record<string, string>> = {
   'a card without a past': 'select $1::text',
   'two chips': `insert into chip (public_token, pan_sequence_number, highest_atc, seen_atcs, key_version)
     values ($1, '00', 9, 1, 1), ($1, '01', 4, 1, 2)`,
-  'a chip with the counter': `insert into chip (public_token, pan_sequence_number, highest_atc, seen_atcs, key_version)
-    values ($1, '00', 7, 1, 1)`,
+  'a chip with the counter': `insert into chip (public_token, pan_sequence_number, highest_atc, seen_atcs, contact_atc, key_version)
+    values ($1, '00', 7, 1, 6, 1)`,
   'a stripe': `insert into stripe_counter (public_token, highest_atc, seen_atcs) values ($1, 30, 1)`,
   'waiting commands': `insert into chip_command (public_token, command_number, command, data_object, state)
     values ($1, 2, 'put_data', '\\x9f7901', 'pending'), ($1, 1, 'unblock_pin', null, 'done'),

@@ -253,6 +253,13 @@ suite('each screen', { skip: chromium.leftOut }, () => {
     }
   })
 
+  test('says on the page of a card what its chip reported, and what waits for it', async () => {
+    const { text } = await loadOnce('/console/cards/:publicToken')
+    assert.match(text, /The PIN in chip 00 was blocked at/)
+    assert.match(text, /Its PIN had 0 tries left at/)
+    assert.match(text, /block application\s+(pending|sent)/)
+  })
+
   test('is loaded from this listener alone, in no more than 150 kB with everything that it needs', async () => {
     for (const { path } of screens) {
       const { bytes, elsewhere } = await loadOnce(path)

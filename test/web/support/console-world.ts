@@ -23,12 +23,13 @@ export const openWorld = async (service: Console, text: string | null): Promise<
     await administer(service, 'PATCH', '/products/1003', { productName: text })
     await administer(service, 'PATCH', '/clients/demo-client', { clientName: text })
   }
+  await administer(service, 'PATCH', '/products/1003', { cardTypes: ['Virtual', 'Physical'] })
   const receiver = await openReceiver(() => 500)
   const { webhookId } = await service.createWebhook(receiver.url)
   const card = await issueDeclinedCard(
     service,
     text ?? 'C-20481',
-    { cardProduct: 1003 },
+    { cardProduct: 1003, cardType: 'Physical', activateNow: true },
     { amount: 2_450, currency: 'USD', merchant: describeBakery(text ?? 'Corner Bakery') },
   )
   await openCeremony(service)
@@ -44,6 +45,7 @@ export const openWorld = async (service: Console, text: string | null): Promise<
     authorizationReference: card.reference,
   })
   const payment = await payAndClear(service, card.publicToken, text ?? 'Corner Bakery')
+  await useChip(service, card.publicToken, 'USD')
   await decideElsewhere(service, text)
   const { approvalId } = await askForAdministrator(
     service,
@@ -115,6 +117,22 @@ const payAndClear = async (service: Console, publicToken: string, name: string) 
   await simulate('reversals', { networkTransactionId, amount: 340 })
   await simulate('clearings', { networkTransactionId, amount: 10_000, isFinal: false })
   return payment
+}
+
+/** Lets the chip of a card reject PINs until it compares none, and lets a command wait for it. */
+const useChip = async (service: Console, publicToken: string, currency: string): Promise<void> => {
+  await administer(service, 'PATCH', '/products/1003', { chip: { profile: 'visa-cvn18' } })
+  const send = async (path: string, body: object) => {
+    const { json, status, text } = await service.call('POST', path, { body })
+    if (status >= 300) throw new Error(`${path}: ${text}`)
+    return json
+  }
+  await send(`/simulator/cards/${publicToken}/chip`, { offlineTryLimit: 3 })
+  for (let wrong = 0; wrong < 3; wrong += 1) {
+    const chip = { chip: true, offlinePin: '000000' }
+    await send('/simulator/authorizations', { publicToken, amount: 500, currency, ...chip })
+  }
+  await send(`/cards/${publicToken}/chip/commands`, { command: 'block_application' })
 }
 
 /** Lets a key await both of its components. */

@@ -4981,6 +4981,11 @@ export interface operations {
                 };
                 content: {
                     readonly "application/json": {
+                        /**
+                         * @description Whether the chip has the latest change of the PIN, as the status of the PIN.
+                         * @enum {string}
+                         */
+                        readonly chipUpdate: "none" | "pending" | "sent" | "done" | "failed" | "unconfirmed";
                         readonly chips: readonly {
                             /** @example 00 */
                             readonly panSequenceNumber: string;
@@ -5005,9 +5010,9 @@ export interface operations {
                             /** @enum {string} */
                             readonly command: "change_pin" | "unblock_pin" | "block_application" | "unblock_application" | "block_card" | "put_data";
                             /** @enum {string} */
-                            readonly state: "pending" | "sent" | "done" | "failed" | "superseded";
+                            readonly state: "pending" | "sent" | "done" | "failed" | "unconfirmed" | "superseded";
                             /**
-                             * @description The chip that it is for.
+                             * @description The chip that it is for, or that an answer carried it to.
                              * @example 00
                              */
                             readonly panSequenceNumber?: string;

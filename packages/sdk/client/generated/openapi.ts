@@ -1393,6 +1393,11 @@ export interface components {
             };
         };
         readonly CardChip: {
+            /**
+             * @description Whether the chip has the latest change of the PIN, as the status of the PIN.
+             * @enum {string}
+             */
+            readonly chipUpdate: "none" | "pending" | "sent" | "done" | "failed" | "unconfirmed";
             readonly chips: readonly {
                 /** @example 00 */
                 readonly panSequenceNumber: string;
@@ -1417,9 +1422,9 @@ export interface components {
                 /** @enum {string} */
                 readonly command: "change_pin" | "unblock_pin" | "block_application" | "unblock_application" | "block_card" | "put_data";
                 /** @enum {string} */
-                readonly state: "pending" | "sent" | "done" | "failed" | "superseded";
+                readonly state: "pending" | "sent" | "done" | "failed" | "unconfirmed" | "superseded";
                 /**
-                 * @description The chip that it is for.
+                 * @description The chip that it is for, or that an answer carried it to.
                  * @example 00
                  */
                 readonly panSequenceNumber?: string;
@@ -1778,7 +1783,7 @@ export interface components {
              *       "pin.blocked"
              *     ]
              */
-            readonly events: readonly ("card.created" | "card.status_changed" | "card.controls_changed" | "card.changed" | "card.renewal_ordered" | "card.renewed" | "card.renewal_cancelled" | "card.converted" | "card.replaced" | "card.activated" | "card.retired" | "card.renewal_due" | "card.delivery_changed" | "card_data.revealed" | "pin.set" | "pin.revealed" | "pin.attempt_failed" | "pin.blocked" | "pin.unblocked" | "cvv.attempt_failed" | "cvv.blocked" | "cvv.unblocked" | "authorization.approved" | "authorization.declined" | "decision.late" | "decision_endpoint.degraded" | "decision_endpoint.recovered" | "payment.changed" | "payment.forced" | "payment.expired" | "chip.command_queued" | "chip.command_sent" | "chip.command_done" | "chip.command_failed")[] | readonly "*"[];
+            readonly events: readonly ("card.created" | "card.status_changed" | "card.controls_changed" | "card.changed" | "card.renewal_ordered" | "card.renewed" | "card.renewal_cancelled" | "card.converted" | "card.replaced" | "card.activated" | "card.retired" | "card.renewal_due" | "card.delivery_changed" | "card_data.revealed" | "pin.set" | "pin.revealed" | "pin.attempt_failed" | "pin.blocked" | "pin.unblocked" | "cvv.attempt_failed" | "cvv.blocked" | "cvv.unblocked" | "authorization.approved" | "authorization.declined" | "decision.late" | "decision_endpoint.degraded" | "decision_endpoint.recovered" | "payment.changed" | "payment.forced" | "payment.expired" | "chip.command_queued" | "chip.command_sent" | "chip.command_done" | "chip.command_failed" | "chip.command_unconfirmed")[] | readonly "*"[];
             /** @description Must not contain control characters, unpaired surrogates or a card number. */
             readonly description?: string;
         };
@@ -1825,7 +1830,7 @@ export interface components {
             /** @example 5f0c1d52-8f0e-4d5a-9a53-0c6a1a3b7c11 */
             readonly webhookId: string;
             readonly url: string;
-            readonly events: readonly ("card.created" | "card.status_changed" | "card.controls_changed" | "card.changed" | "card.renewal_ordered" | "card.renewed" | "card.renewal_cancelled" | "card.converted" | "card.replaced" | "card.activated" | "card.retired" | "card.renewal_due" | "card.delivery_changed" | "card_data.revealed" | "pin.set" | "pin.revealed" | "pin.attempt_failed" | "pin.blocked" | "pin.unblocked" | "cvv.attempt_failed" | "cvv.blocked" | "cvv.unblocked" | "authorization.approved" | "authorization.declined" | "decision.late" | "decision_endpoint.degraded" | "decision_endpoint.recovered" | "payment.changed" | "payment.forced" | "payment.expired" | "chip.command_queued" | "chip.command_sent" | "chip.command_done" | "chip.command_failed" | "*")[];
+            readonly events: readonly ("card.created" | "card.status_changed" | "card.controls_changed" | "card.changed" | "card.renewal_ordered" | "card.renewed" | "card.renewal_cancelled" | "card.converted" | "card.replaced" | "card.activated" | "card.retired" | "card.renewal_due" | "card.delivery_changed" | "card_data.revealed" | "pin.set" | "pin.revealed" | "pin.attempt_failed" | "pin.blocked" | "pin.unblocked" | "cvv.attempt_failed" | "cvv.blocked" | "cvv.unblocked" | "authorization.approved" | "authorization.declined" | "decision.late" | "decision_endpoint.degraded" | "decision_endpoint.recovered" | "payment.changed" | "payment.forced" | "payment.expired" | "chip.command_queued" | "chip.command_sent" | "chip.command_done" | "chip.command_failed" | "chip.command_unconfirmed" | "*")[];
             readonly description?: string;
             /**
              * @description `Disabled` webhooks get no messages.
@@ -2117,7 +2122,7 @@ export interface components {
             /** @description The `webhook-id` of the message. */
             readonly eventId: string;
             /** @enum {string} */
-            readonly type: "card.created" | "card.status_changed" | "card.controls_changed" | "card.changed" | "card.renewal_ordered" | "card.renewed" | "card.renewal_cancelled" | "card.converted" | "card.replaced" | "card.activated" | "card.retired" | "card.renewal_due" | "card.delivery_changed" | "card_data.revealed" | "pin.set" | "pin.revealed" | "pin.attempt_failed" | "pin.blocked" | "pin.unblocked" | "cvv.attempt_failed" | "cvv.blocked" | "cvv.unblocked" | "authorization.approved" | "authorization.declined" | "decision.late" | "decision_endpoint.degraded" | "decision_endpoint.recovered" | "payment.changed" | "payment.forced" | "payment.expired" | "chip.command_queued" | "chip.command_sent" | "chip.command_done" | "chip.command_failed" | "webhook.ping";
+            readonly type: "card.created" | "card.status_changed" | "card.controls_changed" | "card.changed" | "card.renewal_ordered" | "card.renewed" | "card.renewal_cancelled" | "card.converted" | "card.replaced" | "card.activated" | "card.retired" | "card.renewal_due" | "card.delivery_changed" | "card_data.revealed" | "pin.set" | "pin.revealed" | "pin.attempt_failed" | "pin.blocked" | "pin.unblocked" | "cvv.attempt_failed" | "cvv.blocked" | "cvv.unblocked" | "authorization.approved" | "authorization.declined" | "decision.late" | "decision_endpoint.degraded" | "decision_endpoint.recovered" | "payment.changed" | "payment.forced" | "payment.expired" | "chip.command_queued" | "chip.command_sent" | "chip.command_done" | "chip.command_failed" | "chip.command_unconfirmed" | "webhook.ping";
             /** @enum {string} */
             readonly status: "Pending" | "Delivered" | "Failed";
             /** Format: date-time */
@@ -2219,7 +2224,7 @@ export interface components {
              */
             readonly id: string;
             /** @enum {string} */
-            readonly type: "card.created" | "card.status_changed" | "card.controls_changed" | "card.changed" | "card.renewal_ordered" | "card.renewed" | "card.renewal_cancelled" | "card.converted" | "card.replaced" | "card.activated" | "card.retired" | "card.renewal_due" | "card.delivery_changed" | "card_data.revealed" | "pin.set" | "pin.revealed" | "pin.attempt_failed" | "pin.blocked" | "pin.unblocked" | "cvv.attempt_failed" | "cvv.blocked" | "cvv.unblocked" | "authorization.approved" | "authorization.declined" | "decision.late" | "decision_endpoint.degraded" | "decision_endpoint.recovered" | "payment.changed" | "payment.forced" | "payment.expired" | "chip.command_queued" | "chip.command_sent" | "chip.command_done" | "chip.command_failed";
+            readonly type: "card.created" | "card.status_changed" | "card.controls_changed" | "card.changed" | "card.renewal_ordered" | "card.renewed" | "card.renewal_cancelled" | "card.converted" | "card.replaced" | "card.activated" | "card.retired" | "card.renewal_due" | "card.delivery_changed" | "card_data.revealed" | "pin.set" | "pin.revealed" | "pin.attempt_failed" | "pin.blocked" | "pin.unblocked" | "cvv.attempt_failed" | "cvv.blocked" | "cvv.unblocked" | "authorization.approved" | "authorization.declined" | "decision.late" | "decision_endpoint.degraded" | "decision_endpoint.recovered" | "payment.changed" | "payment.forced" | "payment.expired" | "chip.command_queued" | "chip.command_sent" | "chip.command_done" | "chip.command_failed" | "chip.command_unconfirmed";
             /**
              * Format: date-time
              * @description The time of the act.
@@ -2626,7 +2631,7 @@ export interface components {
              * @description If the card has a chip: the newest command that changes or unblocks the PIN in it.
              * @enum {string}
              */
-            readonly chipUpdate?: "none" | "pending" | "sent" | "done" | "failed";
+            readonly chipUpdate?: "none" | "pending" | "sent" | "done" | "failed" | "unconfirmed";
             /** @description Of the PIN in the chip, as the chip reported it last. */
             readonly remainingOfflineTries?: number;
             /**
@@ -2723,12 +2728,12 @@ export interface components {
              */
             readonly tag?: string;
             /**
-             * @description The chip, by its PAN sequence number. By default, the highest one that was seen.
+             * @description The chip, by its PAN sequence number. By default, the highest one that was seen. `block_card` needs it, unless exactly one chip was seen.
              * @example 00
              */
             readonly panSequenceNumber?: string;
             /**
-             * @description With `put_data`: the value, which must be no secret.
+             * @description With `put_data`: the value, which must be no secret and contain no card number.
              * @example 03
              */
             readonly value?: string;
@@ -3676,7 +3681,7 @@ export interface components {
              *       "pin.blocked"
              *     ]
              */
-            readonly events: readonly ("card.created" | "card.status_changed" | "card.controls_changed" | "card.changed" | "card.renewal_ordered" | "card.renewed" | "card.renewal_cancelled" | "card.converted" | "card.replaced" | "card.activated" | "card.retired" | "card.renewal_due" | "card.delivery_changed" | "card_data.revealed" | "pin.set" | "pin.revealed" | "pin.attempt_failed" | "pin.blocked" | "pin.unblocked" | "cvv.attempt_failed" | "cvv.blocked" | "cvv.unblocked" | "authorization.approved" | "authorization.declined" | "decision.late" | "decision_endpoint.degraded" | "decision_endpoint.recovered" | "payment.changed" | "payment.forced" | "payment.expired" | "chip.command_queued" | "chip.command_sent" | "chip.command_done" | "chip.command_failed")[] | readonly "*"[];
+            readonly events: readonly ("card.created" | "card.status_changed" | "card.controls_changed" | "card.changed" | "card.renewal_ordered" | "card.renewed" | "card.renewal_cancelled" | "card.converted" | "card.replaced" | "card.activated" | "card.retired" | "card.renewal_due" | "card.delivery_changed" | "card_data.revealed" | "pin.set" | "pin.revealed" | "pin.attempt_failed" | "pin.blocked" | "pin.unblocked" | "cvv.attempt_failed" | "cvv.blocked" | "cvv.unblocked" | "authorization.approved" | "authorization.declined" | "decision.late" | "decision_endpoint.degraded" | "decision_endpoint.recovered" | "payment.changed" | "payment.forced" | "payment.expired" | "chip.command_queued" | "chip.command_sent" | "chip.command_done" | "chip.command_failed" | "chip.command_unconfirmed")[] | readonly "*"[];
             /** @description Must not contain control characters, unpaired surrogates or a card number. */
             readonly description?: string;
             /**
@@ -3689,7 +3694,7 @@ export interface components {
             /** @example 5f0c1d52-8f0e-4d5a-9a53-0c6a1a3b7c11 */
             readonly webhookId: string;
             readonly url: string;
-            readonly events: readonly ("card.created" | "card.status_changed" | "card.controls_changed" | "card.changed" | "card.renewal_ordered" | "card.renewed" | "card.renewal_cancelled" | "card.converted" | "card.replaced" | "card.activated" | "card.retired" | "card.renewal_due" | "card.delivery_changed" | "card_data.revealed" | "pin.set" | "pin.revealed" | "pin.attempt_failed" | "pin.blocked" | "pin.unblocked" | "cvv.attempt_failed" | "cvv.blocked" | "cvv.unblocked" | "authorization.approved" | "authorization.declined" | "decision.late" | "decision_endpoint.degraded" | "decision_endpoint.recovered" | "payment.changed" | "payment.forced" | "payment.expired" | "chip.command_queued" | "chip.command_sent" | "chip.command_done" | "chip.command_failed" | "*")[];
+            readonly events: readonly ("card.created" | "card.status_changed" | "card.controls_changed" | "card.changed" | "card.renewal_ordered" | "card.renewed" | "card.renewal_cancelled" | "card.converted" | "card.replaced" | "card.activated" | "card.retired" | "card.renewal_due" | "card.delivery_changed" | "card_data.revealed" | "pin.set" | "pin.revealed" | "pin.attempt_failed" | "pin.blocked" | "pin.unblocked" | "cvv.attempt_failed" | "cvv.blocked" | "cvv.unblocked" | "authorization.approved" | "authorization.declined" | "decision.late" | "decision_endpoint.degraded" | "decision_endpoint.recovered" | "payment.changed" | "payment.forced" | "payment.expired" | "chip.command_queued" | "chip.command_sent" | "chip.command_done" | "chip.command_failed" | "chip.command_unconfirmed" | "*")[];
             readonly description?: string;
             /**
              * @description `Disabled` webhooks get no messages.
@@ -5677,6 +5682,7 @@ export interface operations {
                 content: {
                     /**
                      * @example {
+                     *       "chipUpdate": "none",
                      *       "chips": [
                      *         {
                      *           "panSequenceNumber": "00",

@@ -191,8 +191,11 @@ export function cardRoutes({ app, cards }: PrivateApi): void {
       },
     },
     async (request) => {
-      const { chips, commands } = await findChipsOfAnyClient(cards, parsePublicToken(request))
-      return { chips: [...chips], commands: [...commands] }
+      const { chips, chipUpdate, commands } = await findChipsOfAnyClient(
+        cards,
+        parsePublicToken(request),
+      )
+      return { chipUpdate, chips: [...chips], commands: [...commands] }
     },
   )
   app.get(

@@ -274,6 +274,7 @@ export const answerExamples: Readonly<Record<string, unknown>> = {
   getCurrentPin: { pin: '4821' },
   getPinStatus: pinStatus,
   getCardChip: {
+    chipUpdate: 'none',
     chips: [{ panSequenceNumber: '00', highestAtc: 12, keyVersion: 1 }],
     commands: [
       {

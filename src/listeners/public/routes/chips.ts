@@ -25,12 +25,12 @@ export function cardChipRoutes({ app, base, issuing }: PublicApi): void {
       },
     },
     async (request) => {
-      const { chips, commands } = await findCardChips(
+      const { chips, chipUpdate, commands } = await findCardChips(
         issuing,
         createRequester(request),
         parsePublicToken(request),
       )
-      return { chips: [...chips], commands: [...commands] }
+      return { chipUpdate, chips: [...chips], commands: [...commands] }
     },
   )
 

@@ -1,5 +1,6 @@
 import Type, { type Static } from 'typebox'
 import { cardStatusCodes, cardStatuses } from '../../../domain/card-status.ts'
+import { chipUpdates } from '../../../domain/chip-command.ts'
 import { cardTypes, renewalTypes } from '../../../domain/product.ts'
 import { replacementReasons } from '../../../domain/replacement.ts'
 import { entryModes } from '../../../operations/authorizations/authorization.ts'
@@ -312,7 +313,7 @@ export const TryStatusSchema = Type.Object({
 export const PinStatusSchema = Type.Object({
   ...TryStatusSchema.properties,
   chipUpdate: Type.Optional(
-    Type.Enum(['none', 'pending', 'sent', 'done', 'failed'], {
+    Type.Enum([...chipUpdates], {
       description:
         'If the card has a chip: the newest command that changes or unblocks the PIN in it.',
     }),

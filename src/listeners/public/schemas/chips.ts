@@ -19,7 +19,8 @@ export const QueueChipCommandSchema = Type.Object(
       Type.String({
         pattern: stringPatterns.panSequenceNumber,
         description:
-          'The chip, by its PAN sequence number. By default, the highest one that was seen.',
+          'The chip, by its PAN sequence number. By default, the highest one that was seen. ' +
+          '`block_card` needs it, unless exactly one chip was seen.',
         examples: ['00'],
       }),
     ),
@@ -28,7 +29,8 @@ export const QueueChipCommandSchema = Type.Object(
         minLength: 2,
         maxLength: 2 * putDataMost,
         pattern: stringPatterns.hexadecimal,
-        description: 'With `put_data`: the value, which must be no secret.',
+        description:
+          'With `put_data`: the value, which must be no secret and contain no card number.',
         examples: ['03'],
       }),
     ),

@@ -272,6 +272,7 @@ export const messageSchemas = {
   'chip.command_sent': messageSchema('chip.command_sent', chipCommand),
   'chip.command_done': messageSchema('chip.command_done', chipCommand),
   'chip.command_failed': messageSchema('chip.command_failed', chipCommand),
+  'chip.command_unconfirmed': messageSchema('chip.command_unconfirmed', chipCommand),
 } as const satisfies Record<EventType, object>
 
 /** The body of a ping, which is not an event of a card. */

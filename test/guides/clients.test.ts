@@ -123,6 +123,25 @@ test('a client written for a Thredd-shaped API passes when its base URL alone is
   )
 })
 
+test('the life of a card passes as a Thredd-shaped API has it: renew, migrate, 00, 41, replace', async () => {
+  const { sandbox } = await openServedService({ PROCESSOR_PATH: 'thredd' })
+  const life = fileURLToPath(new URL('../../examples/moving-over/life-client.mjs', import.meta.url))
+  const { stdout } = await run(process.execPath, [life], {
+    env: {
+      PATH: process.env.PATH,
+      BASE_URL: sandbox.baseUrl,
+      CLIENT_ID: sandbox.clientId,
+      CLIENT_SECRET: sandbox.clientSecret,
+    },
+  })
+  const steps = stdout.trimEnd().split('\n')
+  assert.equal(steps.length, 12, stdout)
+  assert.ok(
+    steps.every((step) => step.startsWith('ok  ')),
+    stdout,
+  )
+})
+
 test('the example of moving over says in one line that no server answers', async () => {
   const BASE_URL = 'http://127.0.0.1:9'
   await assert.rejects(run(process.execPath, [script], { env: { BASE_URL } }), {

@@ -145,7 +145,7 @@ const cardRow = async ({ database }: TestService, publicToken: PublicToken) => {
 }
 
 /** The PAN, out of a format 0 block for a PIN that is known: the block is their exclusive or. */
-const recoverPan = async (
+export const recoverPan = async (
   service: TestService,
   publicToken: PublicToken,
   maskedPan: string,

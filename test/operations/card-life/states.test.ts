@@ -88,7 +88,10 @@ function declareActs(status: LifeStatus, open: (cardType: CardType) => Promise<s
           continue
         }
         assert.equal(answer.status, 409, answer.text)
-        assert.ok(refusals[act].codes.some((code) => code === answer.json.code), answer.text)
+        assert.ok(
+          refusals[act].codes.some((code) => code === answer.json.code),
+          answer.text,
+        )
       }
     })
   }

@@ -22,8 +22,8 @@ const path = '/sandbox/snapshots'
 const pathOf = ({ names: [name = ''] }: cli.Call): string => `${path}/${encodeURIComponent(name)}`
 
 /**
- * Snapshots of the sandbox, so that a test suite starts each case from the same state, and its
- * virtual chips.
+ * Snapshots of the sandbox, so that a test suite starts each case from the same state, its clock,
+ * and its virtual chips.
  */
 export const sandboxCommands: readonly cli.Command[] = [
   {
@@ -81,6 +81,22 @@ export const sandboxCommands: readonly cli.Command[] = [
         const [snapshotName = ''] = call.names
         await ask('DELETE', pathOf(call))
         return { json: { snapshotName }, text: line`The snapshot ${snapshotName} is deleted.` }
+      }),
+  },
+  {
+    words: 'sandbox clock',
+    names: ['[INSTANT]'],
+    namePointers: { '/now': 'INSTANT' },
+    summary: 'moves the clock of the sandbox forwards, and lets everything due happen',
+    description: 'Without an instant, shows what the clock says.',
+    example: 'pinfold sandbox clock 2031-06-01T00:00:00Z',
+    run: (call) =>
+      asAdministrator(call, async ({ ask }) => {
+        const [instant] = call.names
+        const clock = await (instant === undefined
+          ? ask<{ now: string }>('GET', '/sandbox/clock')
+          : ask<{ now: string }>('POST', '/sandbox/clock', { now: instant }))
+        return { json: clock, text: line`The clock of the sandbox says ${clock.now}.` }
       }),
   },
   {

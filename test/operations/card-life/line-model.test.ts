@@ -339,7 +339,7 @@ const faults: Readonly<
     to: 'if false then',
   },
   'months of grace that are ignored': {
-    also: `update product set renewal_grace_months = 60 where product_id = ${productId}`,
+    also: `update product set renewal_grace_months = 12 where product_id = ${productId}`,
   },
 }
 

@@ -6,6 +6,7 @@ import { readJsonFile } from '../files.ts'
 import { formatTries, line, sheet, table } from '../output.ts'
 import { findPrice, priceOptions } from '../price.ts'
 import { cardChangeOptions, cardFilterOptions, parseCardFilter } from './card-options.ts'
+import { newCardOptions, parseNewCard } from './new-card.ts'
 
 interface Card {
   readonly publicToken: string
@@ -16,78 +17,6 @@ interface Card {
   readonly expiryDate: string
   readonly cardStatusCode: string
   readonly cardStatusDescription: string
-}
-
-const newCardOptions: cli.Options = {
-  product: {
-    type: 'string',
-    value: 'N',
-    help: 'the product, from pinfold products list',
-    pointer: '/cardProduct',
-  },
-  type: {
-    type: 'string',
-    value: 'TYPE',
-    help: 'Virtual or Physical; by default Virtual',
-    pointer: '/cardType',
-  },
-  'first-name': {
-    type: 'string',
-    value: 'TEXT',
-    help: 'of the cardholder',
-    pointer: '/cardHolder/firstName',
-  },
-  'last-name': {
-    type: 'string',
-    value: 'TEXT',
-    help: 'of the cardholder',
-    pointer: '/cardHolder/lastName',
-  },
-  born: {
-    type: 'string',
-    value: 'YYYY-MM-DD',
-    help: 'date of birth',
-    pointer: '/cardHolder/dateOfBirth',
-  },
-  address: {
-    type: 'string',
-    value: 'TEXT',
-    help: 'first line of the address',
-    pointer: '/address/addressLine1',
-  },
-  'post-code': {
-    type: 'string',
-    value: 'TEXT',
-    help: 'of the address',
-    pointer: '/address/postCode',
-  },
-  country: {
-    type: 'string',
-    value: 'CODE',
-    help: 'ISO 3166-1 alpha-3, such as ESP',
-    pointer: '/address/country',
-  },
-  reference: {
-    type: 'string',
-    value: 'TEXT',
-    help: "the client's own reference",
-    pointer: '/customerReference',
-  },
-  'activate-now': {
-    type: 'string',
-    value: 'yes|no',
-    help: 'yes for Virtual, no for Physical',
-    pointer: '/activateNow',
-  },
-}
-
-const fileOption: cli.Options = {
-  file: {
-    type: 'string',
-    value: 'FILE',
-    help: 'the body of POST /cards, as JSON',
-    excludes: Object.keys(newCardOptions),
-  },
 }
 
 const statusOptions: cli.Options = {
@@ -110,7 +39,7 @@ export const cardCommands: readonly cli.Command[] = [
   {
     words: 'cards create',
     summary: 'creates a card of a product, with a random PIN',
-    options: { ...newCardOptions, ...fileOption },
+    options: newCardOptions,
     connection: cli.clientConnection,
     example:
       'pinfold cards create --product 1001 --first-name Ana --last-name Lim ' +
@@ -185,38 +114,6 @@ export const cardCommands: readonly cli.Command[] = [
     run: (call) => status(call),
   },
 ]
-
-const requiredOptions = [
-  'product',
-  'first-name',
-  'last-name',
-  'born',
-  'address',
-  'post-code',
-  'country',
-]
-
-async function parseNewCard(call: cli.Call): Promise<object> {
-  const file = cli.findText(call, 'file')
-  if (file !== undefined) return readJsonFile(file)
-  cli.requireOptions(call, requiredOptions)
-  return cli.given({
-    cardType: cli.findText(call, 'type') ?? 'Virtual',
-    cardProduct: cli.parseNumber(call, 'product'),
-    cardHolder: {
-      firstName: cli.findText(call, 'first-name'),
-      lastName: cli.findText(call, 'last-name'),
-      dateOfBirth: cli.findText(call, 'born'),
-    },
-    address: {
-      addressLine1: cli.findText(call, 'address'),
-      postCode: cli.findText(call, 'post-code'),
-      country: cli.findText(call, 'country'),
-    },
-    customerReference: cli.findText(call, 'reference'),
-    activateNow: cli.parseYesNo(call, 'activate-now'),
-  })
-}
 
 const status = (call: cli.Call): Promise<cli.Outcome> =>
   asClient(call, async ({ ask, base }) => {

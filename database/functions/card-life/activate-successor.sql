@@ -2,9 +2,11 @@
 -- it in the same transaction, and records the events. So at most one card of a line is active.
 --
 -- p_public_token is the first card of the line. A PIN that the successor has from another card of
--- the line is carried again if it changed there since: p_pin_source_version is the version there,
--- and p_pin_block has that PIN for the successor; both are null otherwise. p_chip_pin_block is null
--- unless the successor has a chip, which then learns the PIN by a command.
+-- the line is carried again if it changed there since, or another card is in use meanwhile:
+-- p_pin_source_token is that card (find_pin_source), p_pin_source_version the version there, and
+-- p_pin_block has that PIN for the successor. The version and the block are null if the successor
+-- has that PIN. p_chip_pin_block is null unless the successor has a chip, which then learns the PIN
+-- by a command.
 --
 -- Lock order: line, key, counter. Returns whether it was done. It is not done if the card belongs
 -- to another client, is not inactive, has expired or is replaced by an activated card, if its PIN
@@ -16,6 +18,7 @@ create or replace function activate_successor(
   p_successor_token text,
   p_client_id text,
   p_today date,
+  p_pin_source_token text,
   p_pin_source_version integer,
   p_pin_block bytea,
   p_pin_key text,
@@ -58,10 +61,20 @@ begin
   then
     return false;
   end if;
+  if p_pin_source_token is distinct from find_pin_source(
+    p_public_token, v_card.generation, v_card.pin_source_token
+  )
+  then
+    return false;
+  end if;
   select pin_version into v_pin_version
   from card
-  where public_token = v_card.pin_source_token;
-  if v_pin_version is distinct from coalesce(p_pin_source_version, v_card.carried_pin_version) then
+  where public_token = p_pin_source_token;
+  if v_pin_version is distinct from coalesce(
+    p_pin_source_version,
+    case p_pin_source_token when v_card.pin_source_token then v_card.carried_pin_version end
+  )
+  then
     return false;
   end if;
   if not claim_idempotency_key(
@@ -95,7 +108,7 @@ begin
       p_request_id, p_operator_id
     );
   end if;
-  perform finish_activation(v_line, v_card.pin_source_token, p_request_id, p_operator_id);
+  perform finish_activation(v_line, p_pin_source_token, p_request_id, p_operator_id);
   return true;
 end
 $function$;

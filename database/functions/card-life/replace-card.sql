@@ -95,6 +95,13 @@ begin
     return false;
   end if;
   if p_pin_source_token is not null then
+    if p_pin_source_token <> coalesce(
+      find_pin_source(p_public_token, v_card.generation, v_card.pin_source_token),
+      p_replaced_token
+    )
+    then
+      return false;
+    end if;
     select pin_version into v_pin_version
     from card
     where public_token = p_pin_source_token and line_token = p_public_token;

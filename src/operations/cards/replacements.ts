@@ -287,8 +287,8 @@ async function choosePinSource(
   },
 ): Promise<PinSource | null> {
   if (!(movePin ?? reasonEffects[reason].carriesPin)) return null
-  const source =
-    card.pinSourceToken === null ? card : await findCard(context, requester, card.pinSourceToken)
+  const pinSourceToken = await stored.findPinSource(context.database, card)
+  const source = pinSourceToken === null ? card : await findCard(context, requester, pinSourceToken)
   const { pinBlock, pinKey } = source
   const hasForm = product.pinRevealable && product.pinLength === source.pinLength
   if (pinBlock && hasForm) return { ...source, pin: { pinBlock, pvv: null, pinKey } }

@@ -33,6 +33,13 @@ select find_successor(
   p_today => :today
 ) as "publicToken";
 
+-- name: find_pin_source
+select find_pin_source(
+  p_line_token => :lineToken,
+  p_generation => :generation,
+  p_pin_source_token => :pinSourceToken
+) as "publicToken";
+
 -- name: choose_token_of_shard
 select choose_token_of_shard(
   p_line_token => :lineToken,
@@ -89,6 +96,7 @@ select activate_successor(
   p_successor_token => :successorToken,
   p_client_id => :clientId,
   p_today => :today,
+  p_pin_source_token => :pinSourceToken,
   p_pin_source_version => :pinSourceVersion,
   p_pin_block => :pinBlock,
   p_pin_key => :pinKey,

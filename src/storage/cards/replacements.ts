@@ -74,6 +74,22 @@ export const findSuccessor = async (
 ): Promise<PublicToken | null> =>
   firstRow(await selectSuccessor(connection, { lineToken, generation, today }))?.publicToken ?? null
 
+const selectPinSource = declare<
+  Pick<CardOfLine, 'generation' | 'lineToken' | 'pinSourceToken'>,
+  { publicToken: PublicToken | null }
+>('find_pin_source')
+
+/**
+ * Returns the card whose PIN a card that was not activated gets at its activation; null for a PIN
+ * of its own.
+ */
+export const findPinSource = async (
+  connection: Connection,
+  { generation, lineToken, pinSourceToken }: CardOfLine,
+): Promise<PublicToken | null> =>
+  firstRow(await selectPinSource(connection, { generation, lineToken, pinSourceToken }))
+    ?.publicToken ?? null
+
 const selectToken = declare<
   { candidates: readonly string[]; lineToken: PublicToken },
   { publicToken: PublicToken | null }
@@ -174,6 +190,7 @@ interface ActivationValues extends ClaimValues {
   readonly successorToken: PublicToken
   readonly clientId: string
   readonly today: string
+  readonly pinSourceToken: PublicToken | null
   readonly pinSourceVersion: number | null
   readonly pinBlock: Uint8Array | null
   readonly pinKey: string | null
@@ -191,7 +208,9 @@ export interface Activation {
   readonly clientId: string
   /** `YYYY-MM-DD` */
   readonly today: string
-  /** The present PIN of the card that its PIN comes from; null if it has not changed. */
+  /** The card whose PIN it gets; null for a PIN of its own. */
+  readonly pinSourceToken: PublicToken | null
+  /** The present PIN of that card; null if the successor has it. */
   readonly changedPin: {
     readonly version: number
     readonly pinBlock: Uint8Array

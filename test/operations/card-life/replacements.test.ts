@@ -181,6 +181,20 @@ test('a card that is replaced on its way has the PIN and the tries of the card t
   assert.equal(await statusOf(card.publicToken), '62')
 })
 
+test('a successor has the PIN and the tries of the card that was activated after its replacement', async () => {
+  const card = await physicalCard()
+  const first = (await replace(card.publicToken)).json
+  const second = (await replace(first.publicToken)).json
+  assert.equal((await setStatus(first.publicToken, '00')).status, 204)
+  const pin = card.pin === '7193' ? '6284' : '7193'
+  await setPin(first.publicToken, pin)
+  const held = { ...(await asHeld(first.publicToken)), pin }
+  await ask(service, pinTry(service, held, otherDigits(pin)))
+  assert.equal((await setStatus(second.publicToken, '00')).status, 204)
+  assert.deepEqual([await pinOf(second.publicToken), await triesOf(second.publicToken)], [pin, 2])
+  assert.deepEqual([await statusOf(first.publicToken), await triesOf(first.publicToken)], ['62', 0])
+})
+
 test('a product that stores a PVV says that its PIN does not move', async () => {
   const card = await service.createCard({ cardProduct: 2201, cardType: 'Physical' })
   const refused = await replace(card.publicToken, { movePin: true })

@@ -100,7 +100,8 @@ async function checkTrack(
   found: FoundChip,
 ): Promise<CheckedTrack> {
   const { track2 } = request
-  if (!track2 || found.cardType !== 'Physical') return { check: null, use: null }
+  // The issuer makes no stripe of a virtual card, so a track of one must prove itself, too.
+  if (!track2) return { check: null, use: null }
   if (!isStripeOf(found, track2)) return { check: declineValue('data_disagreement'), use: null }
   const profile = stripeProfiles[found.chip.profile]
   if (request.cardRead === 'contactless_stripe') {

@@ -154,7 +154,7 @@ async function verify(
 ): Promise<PresentedChip> {
   const { atc, chip, keyVersion, report, tags } = read
   const verdict = await verifyCryptogram(context, read)
-  const chipCheck = checkData(message, found, tags)
+  const chipCheck = checkData(message, found, read)
   const counted = { check: 'cryptogram', atc } as const
   if (verdict.is !== 'right') {
     const isAway = verdict.is === 'unresolved'
@@ -251,11 +251,16 @@ export function declineReplayedChip({ checks, use }: PresentedChip): PresentedCh
   return refuse([...checks.slice(0, at), replay])
 }
 
-/** Compares the chip data with the message. */
-function checkData(message: ChipMessage, { chip }: FoundChip, tags: ChipTags): ChipCheck {
+/** Compares the chip data with the message, and the words of the terminal with the chip's. */
+function checkData(
+  message: ChipMessage,
+  { chip }: FoundChip,
+  { report, tags }: ReadMessage,
+): ChipCheck {
   const check = 'chip'
   const isMore = isMoreThanChipSaw(message.transaction, tags)
-  if (!isMore && !isOtherTransaction(message, tags)) return { check, result: 'passed' }
+  const isOther = isOtherTransaction(message, tags) || isPinDisputed(report, tags)
+  if (!isMore && !isOther) return { check, result: 'passed' }
   const findings: ChipFinding[] = ['data_disagreement']
   return isMore || chip.disagreement === 'decline'
     ? { check, result: 'failed', findings, responseCode: '88' }
@@ -274,6 +279,24 @@ function isMoreThanChipSaw(
   const { amount, cashback, currency } = readChipMoney(tags)
   if (amount === null || currency !== money.currency || money.amount > amount) return true
   return cashbackAmount !== null && (cashback === null || cashbackAmount > cashback)
+}
+
+/** The methods by which the chip compares a PIN (tag 9F34, byte 1; EMV Book 3, annex C3). */
+const offlinePinMethods: readonly number[] = [0x01, 0x03, 0x04, 0x05]
+/** Byte 3 of tag 9F34: the method was successful (EMV Book 4, A4). */
+const methodSuccessful = 0x02
+
+/**
+ * Whether the terminal says that the chip took a PIN, and the chip does not. A device between both
+ * can make a terminal believe so; the cryptogram covers only what the chip says.
+ */
+function isPinDisputed(
+  { isOfflinePinFailed, isOfflinePinPerformed }: ChipReport,
+  tags: ChipTags,
+): boolean {
+  const [method = 0, , result] = tags.get('9F34') ?? []
+  const isClaimed = result === methodSuccessful && offlinePinMethods.includes(method & 0x3f)
+  return isClaimed && (!isOfflinePinPerformed || isOfflinePinFailed)
 }
 
 /** What a chip made its cryptogram for; null for what it cannot have seen. */

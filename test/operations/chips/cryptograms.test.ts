@@ -416,6 +416,19 @@ test('chip data of an odd number of digits are refused', async () => {
   assert.equal(refused.status, 422)
 })
 
+test('a PIN that only the terminal says the chip took is a disagreement', async () => {
+  const pay = async (atc: number, verification: string) => {
+    const answer = await buy({ atc, made: { '9F34': verification } })
+    return [answer.json.responseCode, (await checkOf(answer, 'chip')).findings]
+  }
+  assert.deepEqual(await pay(1, '1F0000'), ['00', undefined], 'no method')
+  assert.deepEqual(await pay(2, '410301'), ['00', undefined], 'a PIN that the chip refused')
+  assert.deepEqual(await pay(3, '420302'), ['00', undefined], 'a PIN that the issuer compares')
+  for (const [at, method] of ['41', '43', '44', '45', '01'].entries()) {
+    assert.deepEqual(await pay(4 + at, `${method}0302`), ['00', ['data_disagreement']], method)
+  }
+})
+
 test('no more cash is paid out than the chip made its cryptogram for', async () => {
   const pay = async (atc: number, cashbackAmount: number, seen: string) => {
     const made = { '9C': '09', '9F03': seen.padStart(12, '0') }

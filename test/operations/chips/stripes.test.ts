@@ -70,6 +70,15 @@ test('a track of another card does not fit', async () => {
   assert.equal((await decide(card, { track2 })).code, '88')
 })
 
+test('a stripe made for a virtual card, or of another card, is declined', async () => {
+  const card = await issueCard(service)
+  const forged = withWrongValue(await makeTrack(service, card))
+  const foreign = await makeTrack(service, await issuePhysical())
+  for (const track2 of [forged, foreign]) {
+    assert.equal((await decide(card, { track2 })).code, '88')
+  }
+})
+
 test('the track of a chip has an iCVV, which a swipe cannot use', async () => {
   await setPolicy('missingData', 'record')
   const card = await issuePhysical()

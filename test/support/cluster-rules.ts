@@ -120,6 +120,8 @@ function findChange({ command }: Part): string | null {
 }
 
 const cases = (change: string): readonly string[] => change.match(/\bcase\b[\s\S]*?\bend\b/g) ?? []
+const isCaseOfValue = /\bcase\s+(?!when\b)/
+const caseOfValue = 'a case of one value in a change'
 const isVolatile =
   /\b(?:random|gen_random_uuid|clock_timestamp|timeofday|nextval|statement_timestamp)\(/
 const isStable = /\b(?:now\(|current_timestamp\b|current_date\b|localtimestamp\b)/
@@ -137,12 +139,19 @@ const changeRules: readonly (readonly [string, (change: string) => boolean])[] =
   ],
   // Not refused: a parameter is compared with nothing then, on the coordinator, and no branch is
   // taken.
-  ['a case of one value in a change', (change) => /\bcase\s+(?!when\b)/.test(change)],
+  [caseOfValue, (change) => isCaseOfValue.test(change)],
   [
     'a function in what a change returns',
     (change) => /\breturning\b[\s\S]*\b(?:to_char|now|clock_timestamp)\(/.test(change),
   ],
 ]
+
+/** An insert evaluates its values on the coordinator as a change does. */
+function findInsertRefusal({ command }: Part): string | null {
+  const inserted = /\binsert\s+into\s+([a-z_]+)/.exec(command)
+  if (!inserted || !columnsByTable.has(inserted[1] ?? '')) return null
+  return isCaseOfValue.test(command.slice(inserted.index)) ? caseOfValue : null
+}
 
 const isSelect = ({ own }: Part): boolean => /^\s*(?:with\b|select\b)/.test(own)
 
@@ -178,7 +187,13 @@ export function listRefusals(statementText: string): readonly string[] {
     const ofChange = changeRules
       .filter(([, isBroken]) => change !== null && isBroken(change))
       .map(([refusal]) => refusal)
-    return [findMergeRefusal(part), findLockRefusal(part), findPlacesRefusal(part), ...ofChange]
+    return [
+      findMergeRefusal(part),
+      findLockRefusal(part),
+      findPlacesRefusal(part),
+      findInsertRefusal(part),
+      ...ofChange,
+    ]
   })
   return [...new Set(refusals.filter((refusal) => refusal !== null))]
 }

@@ -84,7 +84,7 @@ begin
   )
   values (
     p_public_token, p_plastic_number, v_card_type, p_reason, 'Waiting', p_today, p_expiry_date,
-    case v_card_type when 'Physical' then 'Ordered' end, p_renewal_job_id, p_free_texts
+    case when v_card_type = 'Physical' then 'Ordered' end, p_renewal_job_id, p_free_texts
   );
   if p_is_current then
     perform make_plastic_current(v_card, p_plastic_number, p_request_id, p_operator_id);

@@ -140,8 +140,8 @@ begin
     p_successor_token, p_client_id, p_product_id, p_card_type, p_customer_reference, p_design_id,
     p_masked_pan, p_encrypted_pan, p_personal_data, p_start_date, p_expiry_date, p_public_token,
     v_generation, p_status_code, p_pin_block, p_pvv, p_pin_key,
-    case p_status_code when '02' then p_pin_source_token end,
-    case p_status_code when '02' then p_pin_source_version end, p_cvk, v_card.renewal_type,
+    case when p_status_code = '02' then p_pin_source_token end,
+    case when p_status_code = '02' then p_pin_source_version end, p_cvk, v_card.renewal_type,
     1, least(v_card.controls_version, 1)
   )
   on conflict (public_token) do nothing
@@ -157,7 +157,7 @@ begin
   )
   values (
     p_successor_token, 0, p_card_type, 'Issue', 'Current', p_start_date, p_expiry_date,
-    case p_card_type when 'Physical' then 'Ordered' end, p_free_texts
+    case when p_card_type = 'Physical' then 'Ordered' end, p_free_texts
   );
   insert into try_counter (public_token, kind, try_limit)
   values (p_successor_token, 'pin', p_pin_try_limit), (p_successor_token, 'cvv', p_cvv_try_limit);

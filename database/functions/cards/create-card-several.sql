@@ -117,7 +117,7 @@ begin
         delivery_status
       )
       select claimed.public_token, 0, claimed.card_type, 'Issue', 'Current', claimed.start_date,
-        claimed.expiry_date, case claimed.card_type when 'Physical' then 'Ordered' end
+        claimed.expiry_date, case when claimed.card_type = 'Physical' then 'Ordered' end
       from created
       join claimed using (public_token)
     ),

@@ -95,7 +95,7 @@ begin
   )
   values (
     p_public_token, 0, p_card_type, 'Issue', 'Current', p_start_date, p_expiry_date,
-    case p_card_type when 'Physical' then 'Ordered' end
+    case when p_card_type = 'Physical' then 'Ordered' end
   );
   if p_metadata is not null then
     insert into card_metadata (public_token, key, value, client_id, created_at)

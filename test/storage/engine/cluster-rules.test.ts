@@ -99,6 +99,12 @@ for (const [refusal, text] of Object.entries(refused)) {
   })
 }
 
+test('an insert with a case of one value is found, too', () => {
+  const text = `insert into card_limit (public_token, limit_name)
+    values ($1, case $2 when 'a' then 'b' end)`
+  assert.deepEqual(listRefusals(text), ['a case of one value in a change'])
+})
+
 test('what goes to one shard may do what several refuse', () => {
   const text = `with queue as (
       select webhook_id from delivery_queue where client_id = $1 for update skip locked

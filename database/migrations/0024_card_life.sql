@@ -69,7 +69,7 @@ create table card_line (
 -- of the card ('' if the product decides). A renewed card moves to its next expiry.
 create index card_to_renew
   on card (product_id, card_type, coalesce(renewal_type, ''), valid_until, public_token)
-  where status_code in ('02', '00', '62') and retired_at is null;
+  where status_code not in ('41', '43', '46', '54', '83') and retired_at is null;
 
 -- Plastics that the bureau took together. Its plastics name it.
 create table bureau_batch (

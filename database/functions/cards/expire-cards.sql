@@ -13,7 +13,7 @@ begin
   with due as materialized (
     select public_token, status_code
     from card
-    where status_code in ('00', '02', '62') and valid_until < (select p_today)
+    where status_code not in ('41', '43', '46', '54', '83') and valid_until < (select p_today)
     order by valid_until
     limit p_limit
   ), expired as (

@@ -28,29 +28,17 @@ limit 101;
 
 -- Scans each expiry separately.
 -- name: list_tokens_of_unexpired
-select public_token as "publicToken",
-  to_char(created_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') as "position"
-from (
-  select scanned.public_token, scanned.created_at
-  from unnest(:expiries::date[]) as asked (valid_until)
-  cross join unnest(array[:statusCode::text]) as allowed (status_code)
-  cross join lateral (
-    select public_token, created_at
-    from card
-    where (client_id, valid_until, status_code, created_at, public_token)
-        < (:clientId, asked.valid_until, allowed.status_code,
-          :createdAt::timestamptz, :publicToken::text)
-      and (client_id, valid_until, status_code)
-        >= (:clientId, asked.valid_until, allowed.status_code)
-      and status_code in ('00', '02', '62')
-    order by client_id desc, valid_until desc, status_code desc, created_at desc,
-      public_token desc
-    limit 101
-  ) as scanned
-  order by scanned.created_at desc, scanned.public_token desc
-  limit 101
-) as scanned
-order by created_at desc, public_token desc
+select listed_token as "publicToken",
+  to_char(listed_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') as "position"
+from list_open_cards(
+  p_client_id => :clientId,
+  p_status_codes => array[:statusCode::text],
+  p_from => :today::date,
+  p_before => 'infinity',
+  p_created_at => :createdAt::timestamptz,
+  p_public_token => :publicToken::text
+)
+order by listed_at desc, listed_token desc
 limit 101;
 
 -- A cluster cannot scan each of several expiries: each node reads and discards expired cards.
@@ -71,23 +59,16 @@ select public_token as "publicToken",
   to_char(created_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') as "position"
 from (
   (
-    select scanned.public_token, scanned.created_at
-    from unnest(:expiries::date[]) as asked (valid_until)
-    cross join unnest(array['00', '02', '62']) as allowed (status_code)
-    cross join lateral (
-      select public_token, created_at
-      from card
-      where (client_id, valid_until, status_code, created_at, public_token)
-          < (:clientId, asked.valid_until, allowed.status_code,
-            :createdAt::timestamptz, :publicToken::text)
-        and (client_id, valid_until, status_code)
-          >= (:clientId, asked.valid_until, allowed.status_code)
-        and status_code in ('00', '02', '62')
-      order by client_id desc, valid_until desc, status_code desc, created_at desc,
-        public_token desc
-      limit 101
-    ) as scanned
-    order by scanned.created_at desc, scanned.public_token desc
+    select listed_token as public_token, listed_at as created_at
+    from list_open_cards(
+      p_client_id => :clientId,
+      p_status_codes => array['00', '02', '62'],
+      p_from => '-infinity',
+      p_before => :today::date,
+      p_created_at => :createdAt::timestamptz,
+      p_public_token => :publicToken::text
+    )
+    order by listed_at desc, listed_token desc
     limit 101
   ) union all (
     select public_token, created_at
@@ -372,29 +353,17 @@ limit 101;
 
 -- Scans each expiry separately.
 -- name: list_tokens_expiring
-select public_token as "publicToken",
-  to_char(created_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') as "position"
-from (
-  select scanned.public_token, scanned.created_at
-  from unnest(:expiries::date[]) as asked (valid_until)
-  cross join unnest(array['00', '02', '62']) as allowed (status_code)
-  cross join lateral (
-    select public_token, created_at
-    from card
-    where (client_id, valid_until, status_code, created_at, public_token)
-        < (:clientId, asked.valid_until, allowed.status_code,
-          :createdAt::timestamptz, :publicToken::text)
-      and (client_id, valid_until, status_code)
-        >= (:clientId, asked.valid_until, allowed.status_code)
-      and status_code in ('00', '02', '62')
-    order by client_id desc, valid_until desc, status_code desc, created_at desc,
-      public_token desc
-    limit 101
-  ) as scanned
-  order by scanned.created_at desc, scanned.public_token desc
-  limit 101
-) as scanned
-order by created_at desc, public_token desc
+select listed_token as "publicToken",
+  to_char(listed_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') as "position"
+from list_open_cards(
+  p_client_id => :clientId,
+  p_status_codes => array['00', '02', '62'],
+  p_from => :today::date,
+  p_before => :expiringBefore::date,
+  p_created_at => :createdAt::timestamptz,
+  p_public_token => :publicToken::text
+)
+order by listed_at desc, listed_token desc
 limit 101;
 
 -- A cluster cannot scan each of several expiries: each node reads and discards other cards.
@@ -406,7 +375,7 @@ where (client_id, created_at, public_token)
     < (:clientId, :createdAt::timestamptz, :publicToken::text)
   and (client_id) >= (:clientId)
   and valid_until >= :today::date and valid_until < :expiringBefore::date
-  and status_code in ('00', '02', '62')
+  and status_code not in ('41', '43', '46', '54', '83')
 order by client_id desc, created_at desc, public_token desc
 limit 101;
 
@@ -468,12 +437,13 @@ order by card.created_at desc, card.public_token desc;
 
 -- Reads the next card in the order of the index, of any client: a card of another client shows
 -- that the client has no such card.
--- name: find_next_card_expiry
+-- name: find_oldest_card_expiry
 select valid_until as "validUntil"
 from (
   select client_id, valid_until
   from card
-  where (client_id, valid_until) > (:clientId, :after::date) and status_code in ('00', '02', '62')
+  where (client_id, valid_until) >= (:clientId, '-infinity')
+    and status_code not in ('41', '43', '46', '54', '83')
   order by client_id, valid_until
   limit 1
 ) as next

@@ -132,7 +132,7 @@ async function listTokens(
   }
   // Whether a card of the client has expired unswept, if that matters for the status.
   const isFixed = isFinal(statusCode) && statusCode !== '54'
-  const oldest = isFixed ? null : await findNextExpiry(database, start.clientId, beforeAll)
+  const oldest = isFixed ? null : await findOldestExpiry(database, start.clientId)
   const isUnswept = oldest !== null && oldest < today
   if (customerReference !== null) {
     const ofReference = { ...start, customerReference }
@@ -158,10 +158,9 @@ const selectOfProductAndType = declare<
 const selectOfMetadata = declare<PageStart & { key: string; value: string }, ListedToken>(
   'list_tokens_of_metadata',
 )
-const selectExpiring = declare<PageStart & OfExpiries, ListedToken>('list_tokens_expiring')
-const selectExpiringOnNodes = declare<PageStart & OnDay & { expiringBefore: string }, ListedToken>(
-  'list_tokens_expiring_on_nodes',
-)
+type PageOfExpiring = PageStart & OnDay & { readonly expiringBefore: string }
+const selectExpiring = declare<PageOfExpiring, ListedToken>('list_tokens_expiring')
+const selectExpiringOnNodes = declare<PageOfExpiring, ListedToken>('list_tokens_expiring_on_nodes')
 
 /** Lists the cards of a kind. Each kind has an index in the order of the list. */
 async function listKind(
@@ -173,12 +172,8 @@ async function listKind(
   if ('key' in kind) return selectOfMetadata(database, { ...start, ...kind })
   if ('expiringBefore' in kind) {
     const { expiringBefore } = kind
-    if (database.isCluster()) {
-      return selectExpiringOnNodes(database, { ...start, today, expiringBefore })
-    }
-    const expiries = await listExpiries(database, start.clientId)
-    const expiring = expiries.filter((date) => date >= today && date < expiringBefore)
-    return selectExpiring(database, { ...start, expiries: expiring })
+    const select = database.isCluster() ? selectExpiringOnNodes : selectExpiring
+    return select(database, { ...start, today, expiringBefore })
   }
   if (!('productId' in kind)) return selectOfType(database, { ...start, ...kind })
   const { cardType, productId } = kind
@@ -187,65 +182,43 @@ async function listKind(
     : selectOfProductAndType(database, { ...start, productId, cardType })
 }
 
-type OfExpiries = { readonly expiries: readonly string[] }
-
-const selectUnexpired = declare<PageInStatus & OfExpiries, ListedToken>('list_tokens_of_unexpired')
+const selectUnexpired = declare<PageInStatus & OnDay, ListedToken>('list_tokens_of_unexpired')
 const selectUnexpiredOnNodes = declare<PageInStatus & OnDay, ListedToken>(
   'list_tokens_of_unexpired_on_nodes',
 )
 
 /** Lists the cards of a status that have not expired. */
-async function listUnexpired(
+const listUnexpired = (
   database: CardDatabase,
   start: PageInStatus,
   today: string,
-): Promise<ListedToken[]> {
-  if (database.isCluster()) return selectUnexpiredOnNodes(database, { ...start, today })
-  const expiries = await listExpiries(database, start.clientId)
-  const unexpired = expiries.filter((date) => date >= today)
-  return selectUnexpired(database, { ...start, expiries: unexpired })
+): Promise<ListedToken[]> => {
+  const select = database.isCluster() ? selectUnexpiredOnNodes : selectUnexpired
+  return select(database, { ...start, today })
 }
 
-const selectExpired = declare<PageStart & OfExpiries, ListedToken>('list_tokens_of_expired')
+const selectExpired = declare<PageStart & OnDay, ListedToken>('list_tokens_of_expired')
 const selectExpiredOnNodes = declare<PageStart & OnDay, ListedToken>(
   'list_tokens_of_expired_on_nodes',
 )
 
 /** Lists the cards that have expired, swept or not. */
-async function listExpired(
+const listExpired = (
   database: CardDatabase,
   start: PageStart,
   today: string,
-): Promise<ListedToken[]> {
-  if (database.isCluster()) return selectExpiredOnNodes(database, { ...start, today })
-  const expiries = await listExpiries(database, start.clientId)
-  const expired = expiries.filter((date) => date < today)
-  return selectExpired(database, { ...start, expiries: expired })
+): Promise<ListedToken[]> => {
+  const select = database.isCluster() ? selectExpiredOnNodes : selectExpired
+  return select(database, { ...start, today })
 }
 
-const selectNextExpiry = declare<{ clientId: string; after: string }, { validUntil: string }>(
-  'find_next_card_expiry',
+const selectOldestExpiry = declare<{ clientId: string }, { validUntil: string }>(
+  'find_oldest_card_expiry',
 )
 
 /**
- * Returns the first expiry after a date among a client's cards that are neither swept nor in a
- * final status, or null.
+ * Returns the first expiry among a client's cards that are neither swept nor in a final status, or
+ * null.
  */
-const findNextExpiry = async (
-  connection: Connection,
-  clientId: string,
-  after: string,
-): Promise<string | null> =>
-  firstRow(await selectNextExpiry(connection, { clientId, after }))?.validUntil ?? null
-
-const beforeAll = '-infinity'
-
-async function listExpiries(connection: Connection, clientId: string): Promise<string[]> {
-  const expiries: string[] = []
-  for (let last = beforeAll; ; ) {
-    const next = await findNextExpiry(connection, clientId, last)
-    if (next === null) return expiries
-    expiries.push(next)
-    last = next
-  }
-}
+const findOldestExpiry = async (connection: Connection, clientId: string): Promise<string | null> =>
+  firstRow(await selectOldestExpiry(connection, { clientId }))?.validUntil ?? null

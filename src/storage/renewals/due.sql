@@ -27,7 +27,7 @@ select public_token as "publicToken", client_id as "clientId", valid_until as "v
 from card
 where product_id = :productId and card_type = :cardType
   and coalesce(renewal_type, '') = :renewalType
-  and status_code in ('02', '00', '62') and retired_at is null
+  and status_code not in ('41', '43', '46', '54', '83') and retired_at is null
   and valid_until <= :until
   and (valid_until, public_token) > (:afterValidUntil::date, :afterToken::text)
 order by valid_until, public_token
@@ -36,7 +36,7 @@ limit :limit;
 -- name: find_next_expiry
 select valid_until as "validUntil"
 from card
-where status_code in ('00', '02', '62')
+where status_code not in ('41', '43', '46', '54', '83')
 order by valid_until
 limit 1;
 

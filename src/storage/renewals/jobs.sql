@@ -38,7 +38,7 @@ select public_token as "publicToken", product_id as "productId", valid_until as 
   status_code as "statusCode",
   to_char(created_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') as "createdAt"
 from card
-where client_id = :clientId and status_code in ('02', '00', '62')
+where client_id = :clientId and status_code not in ('41', '43', '46', '54', '83')
   and valid_until < :expiringBefore
   and (valid_until, status_code, created_at, public_token) > (
     :afterValidUntil::date, :afterStatusCode::text, :afterCreatedAt::timestamptz, :afterToken::text

@@ -3,7 +3,8 @@ import { integerMax } from '../../../domain/identifiers.ts'
 import { closed } from '../../http/validation.ts'
 
 const expiringBefore = Type.String({
-  format: 'date',
+  format: 'calendar-date',
+  maxLength: 10,
   description: 'Cards whose last day is before this day.',
   examples: ['2026-12-31'],
 })

@@ -25,7 +25,10 @@ declare module 'fastify' {
     readonly limitsItself?: boolean
     /** Whether an idempotency key is honoured. */
     readonly repeatable?: boolean
-    /** Why an idempotency key has no effect on a POST or PUT. A malformed key is still rejected. */
+    /**
+     * Why an idempotency key has no effect on a POST, PUT or PATCH. A malformed key is still
+     * rejected.
+     */
     readonly notRepeatable?: string
     /** Whether a call without a body is malformed. */
     readonly bodyRequired?: boolean

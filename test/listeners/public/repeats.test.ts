@@ -35,7 +35,12 @@ before(async () => {
 
 const base = '/thr/processor'
 
-const changes = (): Route[] => routes.filter(({ method }) => method === 'POST' || method === 'PUT')
+/** A DELETE without a key deletes once by itself: a repeat finds nothing there. */
+const changes = (): Route[] =>
+  routes.filter(
+    ({ config, method }) =>
+      ['POST', 'PUT', 'PATCH'].includes(method) || (method === 'DELETE' && config?.repeatable),
+  )
 
 /** What waits for another person: test/operations/approvals repeats it as a person. */
 const isPersons = ({ url }: Route): boolean => url.startsWith('/approvals/')
@@ -74,7 +79,7 @@ const nameOf = ({ method, url }: Route): string => `${method} ${url}`
 /** A form has its key in itself, and hands it on: test/console sends some twice. */
 const isForm = ({ url }: Route): boolean => url.startsWith('/console/')
 
-test('every POST and PUT of both listeners can be repeated under a key, or is on a short list with its reason', () => {
+test('every POST, PUT and PATCH of both listeners can be repeated under a key, or is on a short list with its reason', () => {
   const without = changes().filter(({ config }) => !config?.repeatable)
   const others = without.filter((route) => !isForm(route))
   assert.deepEqual(others.map(nameOf).sort(), notRepeatable)
@@ -83,7 +88,7 @@ test('every POST and PUT of both listeners can be repeated under a key, or is on
   assert.deepEqual(both, [])
 })
 
-test('what is no key is refused on every POST and PUT, of either listener, repeatable or not', async () => {
+test('what is no key is refused on every change, of either listener, repeatable or not', async () => {
   for (const { config, listener, method, url } of changes()) {
     const path = `/${url.replaceAll(/:\w+/g, '1').replace('*', 'x')}`
     const operator = config?.access === 'approve' ? 'approver' : 'admin'
@@ -162,6 +167,14 @@ const samples: Readonly<Record<string, () => Promise<Sample>>> = {
     await service.keys.hsm.refreshKeys()
     return { path: '//keys/cvk/versions/1/retire' }
   },
+  'DELETE /keys/:key/versions/:version': async () => {
+    // Nothing was made under the first version, and its last use is over.
+    await sql(
+      service.database,
+      `update hsm_key set retired_at = now() - interval '1 hour' where retired_at is not null`,
+    )
+    return { path: '//keys/cvk/versions/1' }
+  },
   'POST /keys/import': async () => {
     const zoneMasterKey = await bringZoneMasterKey('zmk-in')
     const header = composeHeader({ keyUsage: 'P0', algorithm: 'A', modeOfUse: 'B' }, 'N')
@@ -186,7 +199,15 @@ const samples: Readonly<Record<string, () => Promise<Sample>>> = {
     body: entryOf('zmk-open', 'ABCDEF'),
   }),
   'POST /products': async () => ({ path: '//products', body: newProduct() }),
+  'PATCH /products/:productId': async () => ({
+    path: '//products/1002',
+    body: { renewalGraceMonths: 2 },
+  }),
   'POST /clients': async () => ({ path: '//clients', body: clientCalled('acme') }),
+  'PATCH /clients/:clientId': async () => {
+    await administer('POST', '/clients', clientCalled('changing'))
+    return { path: '//clients/changing', body: { clientName: 'Changed' } }
+  },
   'POST /clients/:clientId/rotate-secret': async () => {
     await administer('POST', '/clients', clientCalled('rotating'))
     return { path: '//clients/rotating/rotate-secret' }
@@ -203,6 +224,11 @@ const samples: Readonly<Record<string, () => Promise<Sample>>> = {
     await administer('POST', '/clients', clientCalled('granted'))
     return { path: '//clients/granted/products/1001' }
   },
+  'DELETE /clients/:clientId/products/:productId': async () => {
+    await administer('POST', '/clients', clientCalled('revoked'))
+    await administer('PUT', '/clients/revoked/products/1001')
+    return { path: '//clients/revoked/products/1001' }
+  },
   'POST /zones': async () => ({
     path: '//zones',
     body: { clientId: 'net-one', clientName: 'Net One' },
@@ -218,6 +244,7 @@ const samples: Readonly<Record<string, () => Promise<Sample>>> = {
       profile: 'sandbox',
     },
   }),
+  'PATCH /links/:linkName': async () => ({ path: '//links/link-one', body: { active: false } }),
   'POST /zones/:clientId/retire': async () => {
     await administer('POST', '/zones', { clientId: 'net-old', clientName: 'Net Old' })
     return { path: '//zones/net-old/retire' }
@@ -301,10 +328,42 @@ const samples: Readonly<Record<string, () => Promise<Sample>>> = {
     const body = { renewStep: 'RenewWithSameExpiry', freetext1: 'By courier' }
     return { path: `/cards/${publicToken}/renew`, body }
   },
-  [`PUT ${base}/cards/:publicToken/card-type`]: async () => ({
-    path: `/cards/${(await service.createCard()).publicToken}/card-type`,
-    body: { cardType: 'Physical' },
+  [`DELETE ${base}/cards/:publicToken/renewal`]: async () => {
+    const { publicToken } = await service.createCard({ cardType: 'Physical' })
+    const body = { renewStep: 'RenewWithSameExpiry' }
+    const { status, text } = await service.call('POST', `/cards/${publicToken}/renew`, { body })
+    assert.equal(status, 204, text)
+    return { path: `/cards/${publicToken}/renewal` }
+  },
+  [`PATCH ${base}/cards/:publicToken`]: async () => ({
+    path: `/cards/${(await service.createCard()).publicToken}`,
+    body: { metadata: { costCentre: '4711' } },
   }),
+  [`POST ${base}/cards/:publicToken/replace`]: async () => ({
+    path: `/cards/${(await service.createCard()).publicToken}/replace`,
+    body: { reason: 'Damaged' },
+  }),
+  ...Object.fromEntries(
+    ['PUT', 'PATCH'].flatMap((method) => [
+      [
+        `${method} ${base}/cards/:publicToken/card-type`,
+        async () => ({
+          path: `/cards/${(await service.createCard()).publicToken}/card-type`,
+          body: { cardType: 'Physical' },
+        }),
+      ],
+      [
+        `${method} ${base}/cards/:publicToken/complete-replacement`,
+        async () => {
+          const { publicToken } = await service.createCard({ cardType: 'Physical' })
+          const path = `/cards/${publicToken}`
+          const replaced = await service.call('POST', `${path}/replace`, { body: {} })
+          assert.equal(replaced.status, 200, replaced.text)
+          return { path: `${path}/complete-replacement` }
+        },
+      ],
+    ]),
+  ),
   [`POST ${base}/card-pin/:publicToken/pin`]: async () => {
     const card = await service.createCard()
     return { path: `/card-pin/${card.publicToken}/pin`, body: { pin: strongPins(card)[0] } }
@@ -482,6 +541,8 @@ test('a repeat of any of them gets the first answer, marked, without its secret,
     )
     assert.deepEqual(second.json, withoutSecrets(first), name)
     assert.deepEqual(await rowCounts(), counts, name)
+    // No body is read of a DELETE, so no other request has its path.
+    if (method === 'DELETE') continue
     const other = await service.call(method, path, { ...given, body: { ...body, other: 'x' } })
     assert.ok(other.status === 422, `${name}: another request under the key was ${other.status}`)
   }

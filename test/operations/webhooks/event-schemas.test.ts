@@ -9,6 +9,7 @@ import { eventTypes } from '../../../src/domain/event-type.ts'
 import { bodyExamples } from '../../../src/listeners/public/openapi/examples.ts'
 import { messageSchemas, PingMessageSchema } from '../../../src/listeners/public/schemas/events.ts'
 import { expireHolds } from '../../../src/operations/payments/expiry.ts'
+import { sweepCards } from '../../../src/operations/renewals/automatic.ts'
 import { recordChipResults } from '../../../src/storage/chips/commands.ts'
 import { chippedCard, listCommandNumbers } from '../../support/chips.ts'
 import { after, approve, hang } from '../../support/decision-endpoint.ts'
@@ -57,25 +58,46 @@ async function act(service: DeliveryService): Promise<void> {
     assert.ok(answer.status < 300, `${url}: ${answer.text}`)
   }
   await renewCards(service)
+  await replaceCards(service)
   await movePayments(service)
   await commandChip(service)
 }
 
-/** Orders, cancels and makes plastics, also for a virtual card. */
+/** Orders, cancels, makes and ships plastics, also for a virtual card, and tells what is due. */
 async function renewCards(service: DeliveryService): Promise<void> {
   const { publicToken } = await service.createCard({ cardType: 'Physical' })
   const { publicToken: virtual } = await service.createCard()
+  const expiryDate = new Date().toISOString().slice(0, 7)
+  await service.createCard({ expiryDate })
   const reprint = { renewStep: 'RenewWithSameExpiry' }
   const acts: readonly (readonly [string, string, object?])[] = [
     ['POST', `/cards/${publicToken}/renew`, reprint],
     ['DELETE', `/cards/${publicToken}/renewal`],
     ['POST', `/cards/${publicToken}/renew`, { ...reprint, activateNow: true }],
     ['PUT', `/cards/${virtual}/card-type`, { cardType: 'Physical' }],
+    ['POST', `/sandbox/plastics/${virtual}/1/ship`],
   ]
   for (const [method, url, body] of acts) {
     const answer = await service.call(method, url, { ...(body && { body }) })
     assert.ok(answer.status < 300, `${url}: ${answer.text}`)
   }
+  await sweepCards(service.issuing)
+}
+
+/** Activates the successor of one card, and retires another with its replacement. */
+async function replaceCards(service: DeliveryService): Promise<void> {
+  const replace = async (members: object, reason: string): Promise<string> => {
+    const { publicToken } = await service.createCard(members)
+    const body = { reason }
+    const answer = await service.call('POST', `/cards/${publicToken}/replace`, { body })
+    assert.equal(answer.status, 200, answer.text)
+    return answer.json.publicToken
+  }
+  await replace({}, 'Compromised')
+  const successor = await replace({ cardType: 'Physical' }, 'Damaged')
+  const body = { cardStatusCode: '00' }
+  const activated = await service.call('PUT', `/cards/${successor}/status`, { body })
+  assert.equal(activated.status, 204, activated.text)
 }
 
 /** Queues three commands to a chip: one is done, one fails, and one has no result. */

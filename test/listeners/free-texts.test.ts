@@ -75,6 +75,7 @@ const exceptions: Readonly<Record<string, readonly string[]>> = {
   ],
   'a telephone number has as many digits; it is enciphered': [
     '/thr/processor/cards body/cardHolder/mobile',
+    '/thr/processor/cards/:publicToken body/cardHolder/mobile',
   ],
   'an id of a network: the operation compares it with the numbers of cards': [
     ...['/network/authorizations body/reference', '/network/advices body/adviceId'],
@@ -175,6 +176,8 @@ const refused: readonly [path: string, body: object, pointer: string][] = [
     newCard({ cardHolder: { ...holder, email: `${pan}@example.org` } }),
     '/cardHolder/email',
   ],
+  ['/cards/4820117360/renew', { freetext1: `Instead of ${pan}` }, '/freetext1'],
+  ['/cards/4820117360/replace', { freetext2: `Instead of ${pan}` }, '/freetext2'],
 ]
 
 for (const [path, body, pointer] of refused) {

@@ -72,6 +72,19 @@ const takenBatch = async () => {
   const { json } = await service.call('POST', '//bureau/batches', { ...asAdmin, body: {} })
   return { ids: { batchId: json.batchId } }
 }
+/** A card that was replaced, with a successor that is not active. */
+const replacedCard = async () => {
+  const ids = await chipCard()
+  await service.call('POST', `/cards/${ids.publicToken}/replace`, { body: {} })
+  return { ids }
+}
+/** A card whose next plastic is ordered. */
+const renewingCard = async () => {
+  const ids = await chipCard()
+  const body = { renewStep: 'RenewWithSameExpiry' }
+  await service.call('POST', `/cards/${ids.publicToken}/renew`, { body })
+  return { ids }
+}
 /** A card, and an authorization that was answered. */
 const answeredCard = async () => {
   const { publicToken } = await freshCard()
@@ -151,6 +164,19 @@ before(async () => {
   bases = {
     [`POST ${t}/cards`]: () => ({ body: newCard({ cardType: 'Physical', fulfilment: address }) }),
     [`PUT ${t}/cards/:publicToken/status`]: () => ({ body: { cardStatusCode: '62' } }),
+    [`PATCH ${t}/cards/:publicToken`]: () => ({ body: { metadata: { project: 'Alpha' } } }),
+    [`POST ${t}/cards/:publicToken/renew`]: () => ({
+      body: { renewStep: 'RenewWithSameExpiry', freetext1: 'By courier' },
+    }),
+    [`DELETE ${t}/cards/:publicToken/renewal`]: renewingCard,
+    [`POST ${t}/cards/:publicToken/replace`]: async () => ({
+      ids: await chipCard(),
+      body: { reason: 'Damaged', freetext1: 'By courier', fulfilment: address },
+    }),
+    [`PUT ${t}/cards/:publicToken/complete-replacement`]: replacedCard,
+    [`PUT ${t}/cards/:publicToken/card-type`]: () => ({
+      body: { cardType: 'Physical', freetext1: 'By courier' },
+    }),
     [`POST ${t}/card-pin/:publicToken/pin`]: () => ({ body: { pin: '7193' } }),
     [`POST ${t}/card-pin/:publicToken/pin/unblock`]: () => ({ body: {} }),
     [`PUT ${t}/card-cvv/:publicToken/cvv/status`]: () => ({ body: { status: 'Blocked' } }),

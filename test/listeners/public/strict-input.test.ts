@@ -166,6 +166,7 @@ const bodyFor = ({ method, schema }: Route): object | undefined => {
     reportDelivery: { deliveryStatus: 'Produced' },
     setPin: { pin: '7193' },
     updateCvvStatus: { status: 'Unblocked' },
+    changeCard: { metadata: { project: 'Alpha' } },
     changeCardStatus: { cardStatusCode: '62' },
     convertCard: { cardType: 'Physical' },
     replaceCardControls: { version: 0 },

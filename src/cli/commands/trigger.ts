@@ -48,6 +48,7 @@ const putUnknownData: Request = [
   (card) => `/cards/${card}/chip/commands`,
   { command: 'put_data', tag: '9F7F', value: '00' },
 ]
+const convertCard: Request = ['PUT', (card) => `/cards/${card}/card-type`, { cardType: 'Physical' }]
 const shipPlastic: Request = ['POST', (card) => `/sandbox/plastics/${card}/0/ship`]
 const tryWrongPin = simulate({ pin: '5937' })
 const purchase = { amount: 1234, currency: 'EUR', networkTransactionId: 'TRIGGER' }
@@ -70,7 +71,11 @@ const acts: Readonly<Record<string, readonly Request[]>> = {
   'card.renewal_ordered': [orderPlastic],
   'card.renewed': [['POST', renewPath, { renewStep: 'RenewWithSameExpiry', activateNow: true }]],
   'card.renewal_cancelled': [orderPlastic, ['DELETE', (card) => `/cards/${card}/renewal`]],
-  'card.converted': [['PUT', (card) => `/cards/${card}/card-type`, { cardType: 'Physical' }]],
+  'card.converted': [convertCard],
+  'card.activated': [
+    convertCard,
+    ['PUT', (card) => `/cards/${card}/status`, { cardStatusCode: '00' }],
+  ],
   'card.changed': [['PATCH', (card) => `/cards/${card}`, { customerReference: 'trigger' }]],
   'pin.set': [setPin],
   'pin.revealed': [['GET', pinPath]],

@@ -220,13 +220,24 @@ const proveOn = (open: () => Promise<DeliveryService>) => {
   })
 
   test('every event that is read is what its schema says, member for member', async () => {
-    const events: Record<string, unknown>[] = (await service.call('GET', '/events?limit=100')).json
+    const events = await listEvents(service)
     assert.deepEqual(new Set(events.map(({ type }) => type)), new Set(eventTypes))
     for (const { id: _, ...message } of events) {
       const checker = checkers.get(String(message.type))
       assert.ok(checker?.Check(message), `${message.type} is ${JSON.stringify(message)}`)
     }
   })
+}
+
+/** All events, oldest first. */
+async function listEvents(service: DeliveryService): Promise<Record<string, unknown>[]> {
+  const events: Record<string, unknown>[] = []
+  for (let page = [{ id: '' }]; page.length > 0; ) {
+    const after = events.length === 0 ? '' : `&after=${events.at(-1)?.id}`
+    page = (await service.call('GET', `/events?limit=100${after}`)).json
+    events.push(...page)
+  }
+  return events
 }
 
 const typesOf = ({ received }: Receiver): Set<string> =>

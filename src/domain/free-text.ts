@@ -36,6 +36,13 @@ export const freeTextFault = (text: string): string | null => firstFault(freeTex
 export const isMetadataKey = (text: string): boolean =>
   /^[A-Za-z0-9_-]{1,40}$/.test(text) && !holdsPan(text)
 
+/**
+ * Returns the fault of one key of metadata with its value, or null. It also finds a card number
+ * with other separators, or of which the key has a part.
+ */
+export const metadataFault = (key: string, value: string): string | null =>
+  holdsPan(`${key}${value}`.replaceAll(/[/_|:;,]/g, '')) ? panRule.detail : null
+
 /** Returns the fault of a person's name or title in any script, or null. */
 export const nameFault = (text: string): string | null => firstFault(nameRules, text)
 

@@ -223,6 +223,10 @@ async function planSuccessor(
     ...(product.cardTypes.includes(card.cardType)
       ? []
       : [{ pointer: '/cardProduct', detail: `must offer cards of the type ${card.cardType}` }]),
+    // The line counts what its cards spend in one currency.
+    ...(product.currencyCode === card.currencyCode
+      ? []
+      : [{ pointer: '/cardProduct', detail: `must be in the currency ${card.currencyCode}` }]),
     ...(fulfilment && card.cardType === 'Virtual'
       ? [{ pointer: '/fulfilment', detail: 'is for Physical cards only' }]
       : []),

@@ -10,6 +10,7 @@ select card.public_token as "publicToken", card.product_id as "productId",
   card.encrypted_pan as "encryptedPan", card.pin_block as "pinBlock", card.pin_key as "pinKey",
   card.pin_version as "pinVersion", card.pin_source_token as "pinSourceToken",
   card.carried_pin_version as "carriedPinVersion", product.pin_length as "pinLength",
+  product.currency_code as "currencyCode",
   product.renewal_grace_months as "graceMonths",
   card.card_type = 'Physical' and product.chip is not null as "hasChip"
 from (

@@ -38,6 +38,7 @@ export interface CardOfLine {
   readonly carriedPinVersion: number | null
   /** Of its product. */
   readonly pinLength: number
+  readonly currencyCode: string
   /** For how many months after its last day it can be replaced. */
   readonly graceMonths: number
   /** Whether it is a physical card of a product with chips. */

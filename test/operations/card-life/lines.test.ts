@@ -86,6 +86,13 @@ onEachEngine((engine) => {
     assert.equal((await service.call('POST', path, explain)).json.approved, false)
   })
 
+  test('a product in another currency cannot take over what a line has spent', async () => {
+    await product(service.database, { productId: 2201, bin: '40000223', currencyCode: 'JPY' })
+    const card = await physicalCard()
+    const { json, status } = await replace(card.publicToken, { cardProduct: 2201 })
+    assert.deepEqual([status, json.errors[0].pointer], [422, '/cardProduct'])
+  })
+
   test('the event of a payment on a replaced card names the current card of its line', async () => {
     const card = await physicalCard()
     const id = transactionId()

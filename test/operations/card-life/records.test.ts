@@ -165,6 +165,24 @@ test('card numbers are refused in keys and values of metadata, and never repeate
   }
 })
 
+test('a card number with other separators, or split between key and value, is refused', async () => {
+  const { publicToken } = await service.createCard()
+  const refused = [
+    { pan: '4111/1111/1111/1111' },
+    { pan: '4111_1111_1111_1111' },
+    { '41111111': '11111111' },
+  ]
+  for (const metadata of refused) {
+    const { json, status } = await service.call('PATCH', `/cards/${publicToken}`, {
+      body: { metadata },
+    })
+    assert.equal(status, 422, JSON.stringify(metadata))
+    assert.equal(json.errors[0].pointer, '/metadata')
+  }
+  const empty = await service.call('PATCH', `/cards/${publicToken}`, { body: { metadata: {} } })
+  assert.equal(empty.status, 422)
+})
+
 test('a virtual card has no delivery address, and an empty change is refused', async () => {
   const { publicToken } = await service.createCard(newCard())
   const fulfilment = { addressLine1: 'Gran Via 2', postCode: '28014', country: 'ESP' }

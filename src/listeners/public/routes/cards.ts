@@ -1,5 +1,6 @@
 import Type, { type Static } from 'typebox'
 import { parseExpiry } from '../../../domain/calendar.ts'
+import { metadataFault } from '../../../domain/free-text.ts'
 import { isPositiveInteger, isPublicToken, makeProductId } from '../../../domain/identifiers.ts'
 import { mayLackPostalCode } from '../../../domain/postal-codes.ts'
 import { parameterFault, validationFailed } from '../../../domain/problem.ts'
@@ -26,6 +27,7 @@ export function createCardRoute({ app, base, issuing }: PublicApi): void {
         bodyRules: [
           requirePostalCode('address'),
           requirePostalCode('fulfilment'),
+          refusePanInMetadata,
           ({ cardType, fulfilment }) =>
             fulfilment !== undefined && parseCardType(String(cardType)) === 'Virtual'
               ? { pointer: '/fulfilment', detail: 'is for Physical cards only' }
@@ -81,7 +83,11 @@ export function changeCardRoute({ app, base, issuing }: PublicApi): void {
         access: 'cards.write',
         repeatable: true,
         bodyRequired: true,
-        bodyRules: [requirePostalCode('address'), requirePostalCode('fulfilment')],
+        bodyRules: [
+          requirePostalCode('address'),
+          requirePostalCode('fulfilment'),
+          refusePanInMetadata,
+        ],
       },
       schema: {
         operationId: 'changeCard',
@@ -253,6 +259,18 @@ export function listAttemptsRoute({ app, base, issuing }: PublicApi): void {
       return page.attempts.map(({ at, ...attempt }) => ({ ...attempt, at: at.toISOString() }))
     },
   )
+}
+
+/** Refuses metadata that contain a card number. */
+const refusePanInMetadata: BodyRule = ({ metadata }) => {
+  // The schema rejects other values.
+  if (typeof metadata !== 'object' || metadata === null) return null
+  for (const [key, value] of Object.entries(metadata)) {
+    const detail = typeof value === 'string' ? metadataFault(key, value) : null
+    // The key may hold a part of the number.
+    if (detail !== null) return { pointer: '/metadata', detail }
+  }
+  return null
 }
 
 /** A postal code is optional only in countries without postal codes. */

@@ -15,6 +15,7 @@ export const metadataOf = <Schema extends TSchema>(value: Schema, description: s
     type: 'object',
     additionalProperties: value,
     propertyNames: { format: 'metadata-key', maxLength: 40 },
+    minProperties: 1,
     maxProperties: 50,
     description: `${description} ${metadataRule}`,
     examples: [{ costCentre: '4711' }],

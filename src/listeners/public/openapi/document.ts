@@ -69,6 +69,10 @@ export const publicDescription = (
   tags: [
     { name: 'Products', description: 'The card products that cards are created from.' },
     { name: 'Cards', description: 'Creating and reading cards, and changing their status.' },
+    {
+      name: 'Life of a card',
+      description: 'Renewing and replacing cards, and giving virtual cards plastic.',
+    },
     { name: 'PIN', description: 'Setting, reading and unblocking the PIN.' },
     { name: 'CVV', description: 'Reading and changing the CVV status.' },
     { name: 'Chips', description: 'The chips of a card, and commands to them.' },

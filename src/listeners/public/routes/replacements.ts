@@ -6,6 +6,8 @@ import { createRequester, type PublicApi, parsePublicToken } from '../api.ts'
 import * as cardSchemas from '../schemas/cards.ts'
 import { requirePostalCode } from './cards.ts'
 
+const tags = ['Life of a card']
+
 export function replaceCardRoute({ app, base, issuing }: PublicApi): void {
   app.post(
     `${base}/cards/:publicToken/replace`,
@@ -27,7 +29,7 @@ export function replaceCardRoute({ app, base, issuing }: PublicApi): void {
         description:
           'Creates a new card, with another number, in the place of a card. The replaced card ' +
           'works until the new one is activated, unless the reason ends it.',
-        tags: ['Cards'],
+        tags,
         params: cardSchemas.CardParamsSchema,
         body: cardSchemas.ReplaceCardSchema,
         response: { 200: cardSchemas.SuccessorSchema },
@@ -60,7 +62,7 @@ export function completeReplacementRoutes({ app, base, issuing }: PublicApi): vo
           summary: 'Complete a replacement',
           description:
             'Retires a replaced card now, whether or not its successor has been activated.',
-          tags: ['Cards'],
+          tags,
           // The document describes one of the two methods, which do the same.
           hide: method === 'patch',
           params: cardSchemas.CardParamsSchema,

@@ -156,6 +156,27 @@ export function pinGuarantees(subject: Subject): void {
     await assert.rejects(hsm.translatePin(other, kept, card))
   })
 
+  test('a PIN of any length moves into a new block, which is bound to the PAN of the other card', async () => {
+    const key = randomBytes(32)
+    const hsm = await openWith(subject(), { pan: panKey, 'pin-storage': key })
+    const other = await hsm.generateCardNumber('400000', 'cvk')
+    for (const pinLength of [4, 5, 6, 7, 8, 9, 10, 11, 12]) {
+      const kept = await hsm.generatePin(card, rules({ pinLength }))
+      assert.ok(kept.pinBlock)
+      const [first, second] = [
+        await hsm.translatePin(card, kept, other),
+        await hsm.translatePin(card, kept, other),
+      ]
+      assert.notDeepEqual(first.pinBlock, second.pinBlock)
+      assert.deepEqual([first.pvv, first.pinKey], [null, 'pin-storage/1'])
+      const context = { format: 4, key, pan: panIn(other).reveal() } as const
+      assert.equal(
+        readPinBlock(Buffer.from(first.pinBlock), context),
+        (await hsm.revealPin(card, kept)).reveal(),
+      )
+    }
+  })
+
   test('a card number is made for the token that is given', async () => {
     const hsm = await openWith(subject(), { pan: panKey })
     const given = await hsm.generateCardNumber('400000', 'cvk', card.publicToken)

@@ -182,7 +182,11 @@ export function keyGuarantees(subject: Subject): void {
     const rewrapped = await hsm.rewrapPin(moved, pin)
     assert.equal(rewrapped.pinKey, 'pin-storage/2')
     assert.equal((await hsm.revealPin(moved, rewrapped)).reveal(), '7193')
-    assert.equal((await hsm.generateCardNumber('400000', 'cvk')).cvk, 'cvk/2')
+    const successor = await hsm.generateCardNumber('400000', 'cvk')
+    assert.equal(successor.cvk, 'cvk/2')
+    const translated = await hsm.translatePin(card, pin, successor)
+    assert.equal(translated.pinKey, 'pin-storage/2')
+    assert.equal((await hsm.revealPin(successor, translated)).reveal(), '7193')
   })
 
   test('access tokens are signed so that another library verifies them with the public key', async () => {

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { suite, test } from 'node:test'
 import { setTimeout as wait } from 'node:timers/promises'
+import { revealFreeTexts } from '../../../src/operations/cards/free-texts.ts'
 import { keyJobs, startJobs } from '../../../src/service/background.ts'
 import { createLog } from '../../../src/service/log.ts'
 import { isNightly } from '../../support/cases.ts'
@@ -42,6 +43,9 @@ test('every key rotates under hundreds of requests: none fails, no card is unrea
   const hook = { url, events: ['pin.blocked'], description: 'To nobody.' }
   const webhook = (await service.call('POST', '/webhooks', { body: hook })).json
   assert.equal((await countUnder(service.database, 1)).at(-1), 1)
+  const renewed = await service.createCard({ cardType: 'Physical', activateNow: true })
+  const reprint = { renewStep: 'RenewWithSameExpiry', freetext1: 'To the porter' }
+  await service.call('POST', `/cards/${renewed.publicToken}/renew`, { body: reprint })
 
   let isMoved = false
   const loading = load.run(() => isMoved, requestsMin)
@@ -58,6 +62,18 @@ test('every key rotates under hundreds of requests: none fails, no card is unrea
   assert.deepEqual(await countUnder(service.database, 1), [0, 0, 0, 0, 0, 0])
   const told = await service.call('GET', `/webhooks/${webhook.webhookId}`)
   assert.equal(told.json.description, 'To nobody.')
+  const [plastic] = await sql<{ version: number; freeTexts: Uint8Array }>(
+    service.database,
+    `select get_byte(free_texts, 1) * 256 + get_byte(free_texts, 2) as version,
+       free_texts as "freeTexts"
+     from plastic where public_token = $1 and plastic_number = 1`,
+    [renewed.publicToken],
+  )
+  assert.ok(plastic)
+  assert.equal(plastic.version, 2)
+  const { hsm } = service.issuing
+  const texts = await revealFreeTexts(hsm, renewed.publicToken, 1, plastic.freeTexts)
+  assert.equal(texts.freetext1, 'To the porter')
   const [pans] = await sql<{ cards: number; pans: number }>(
     service.database,
     `select (select count(*)::int from card) as cards,

@@ -19,7 +19,10 @@ create table card (
   valid_until date not null
     generated always as (greatest(expiry_date, waiting_expiry_date)) stored,
   -- The current plastic, which is the PAN sequence number of its chip.
-  plastic_number integer not null default 0 check (plastic_number between 0 and 99),
+  plastic_number integer not null default 0 check (plastic_number >= 0),
+  -- The newest plastic, also if it was cancelled.
+  last_plastic_number integer not null default 0
+    check (last_plastic_number between plastic_number and 99),
   -- Whether the card was virtual and its plastic has not been activated yet.
   is_plastic_inactive boolean not null default false,
   -- The first card of the line of cards that replaced each other, and the place in that line.

@@ -47,6 +47,25 @@ export const listLifeStatuses = (): readonly LifeStatus[] => [
   '54',
 ]
 
+/** The plastic whose chip is presented. */
+export type PresentedPlastic = 'current' | 'other' | 'unknown'
+
+/**
+ * Finds the plastic of a chip by its PAN sequence number. A number that no plastic has, and that of
+ * a card with one plastic, can be of a bureau with numbers of its own.
+ */
+export function findPresentedPlastic(
+  panSequenceNumber: string,
+  {
+    lastPlasticNumber,
+    plasticNumber,
+  }: { readonly lastPlasticNumber: number; readonly plasticNumber: number },
+): PresentedPlastic {
+  const presented = Number(panSequenceNumber)
+  if (lastPlasticNumber === 0 || presented > lastPlasticNumber) return 'unknown'
+  return presented === plasticNumber ? 'current' : 'other'
+}
+
 /** The subject of the texts of one plastic, so that none opens as those of another. */
 export const freeTextSubject = (publicToken: string, plasticNumber: number): string =>
   `${publicToken}/${plasticNumber}`

@@ -1,3 +1,4 @@
+import type { PresentedPlastic } from './card-life.ts'
 import type { CommandTemplate } from './chip-profile.ts'
 
 /** The commands from an issuer to a chip, which EMV calls issuer scripts (EMV Book 3, 10.10). */
@@ -70,6 +71,7 @@ export const putDataMost = 64
 /** The report of chip data on commands that were sent. */
 export interface ChipCommandReport {
   readonly panSequenceNumber: string
+  readonly plastic: PresentedPlastic
   readonly atc: number
   /** The highest sequence number of the card's chips before; null if none was seen before. */
   readonly newestPanSequenceNumber: string | null
@@ -108,7 +110,7 @@ export interface EndedChipCommands {
 
 type Outcome = keyof EndedChipCommands
 
-/** Commands that concern the PIN go to the newest chip of a card. */
+/** Commands that concern the PIN go to the chip of a card that is in use. */
 const pinCommands: readonly ChipCommandName[] = ['change_pin', 'unblock_pin']
 
 /** Commands that stop a chip. They come first, and are sent until their chip reports a result. */
@@ -145,14 +147,23 @@ const rankBlock = ({ command }: WaitingChipCommand): number =>
   blockCommands.includes(command) ? 0 : 1
 const rankPin = ({ command }: WaitingChipCommand): number => (pinCommands.includes(command) ? 0 : 1)
 
-/** Whether a command is for the chip of a report. Only the newest chip gets a PIN. */
+/** Whether a command is for the chip of a report. Only the chip that is in use gets a PIN. */
 const isForChip = (
   { command, panSequenceNumber }: WaitingChipCommand,
   report: ChipCommandReport,
 ): boolean =>
   pinCommands.includes(command)
-    ? report.panSequenceNumber >= (report.newestPanSequenceNumber ?? '')
+    ? isInUse(report)
     : panSequenceNumber === null || panSequenceNumber === report.panSequenceNumber
+
+/** Without a plastic that is known, it is the newest chip that was seen. */
+const isInUse = ({
+  newestPanSequenceNumber,
+  panSequenceNumber,
+  plastic,
+}: ChipCommandReport): boolean =>
+  plastic === 'current' ||
+  (plastic === 'unknown' && panSequenceNumber >= (newestPanSequenceNumber ?? ''))
 
 /**
  * Finds the waiting commands that a report ends, among those that an answer carried to its chip.

@@ -72,6 +72,7 @@ create or replace function begin_authorization_several(
   valid_until date,
   waiting_expiry_date date,
   plastic_number integer,
+  last_plastic_number integer,
   is_plastic_inactive boolean
 )
 language plpgsql
@@ -113,9 +114,8 @@ begin
           when asked.kind is null or known.public_token is null or known.status_code <> '00'
             or known.expiry_month < asked.current_month or asked.expiry_month <> known.expiry_month
             or known.is_plastic_inactive and asked.is_plastic_used
-            or (asked.chip ->> 'panSequenceNumber')::integer < known.plastic_number
-            or (asked.chip ->> 'panSequenceNumber')::integer > known.plastic_number
-            and known.waiting_expiry_date is not null
+            or (asked.chip ->> 'panSequenceNumber')::integer <> known.plastic_number
+            and (asked.chip ->> 'panSequenceNumber')::integer <= known.last_plastic_number
             or coalesce(asked.billing_amount, asked.amount) > 0
             and coalesce(asked.billing_currency_code, asked.currency_code)
               <> known.card_currency_code
@@ -162,7 +162,7 @@ begin
             when card.card_type = 'Physical' and not card.is_plastic_inactive then product.chip
           end as product_chip,
           card.valid_until, card.waiting_expiry_date, card.plastic_number,
-          card.is_plastic_inactive
+          card.last_plastic_number, card.is_plastic_inactive
         from (
           select *
           from card
@@ -327,7 +327,8 @@ begin
       read.cvv_limit, read.cvv_remaining,
       spent.try_number, spent.epoch, spent.remaining, read.controls, read.product_id,
       read.last_four, read.customer_reference, read.has_decision_endpoint, read.product_chip,
-      read.valid_until, read.waiting_expiry_date, read.plastic_number, read.is_plastic_inactive
+      read.valid_until, read.waiting_expiry_date, read.plastic_number, read.last_plastic_number,
+      read.is_plastic_inactive
     from read
     left join claimed using (ordinal)
     left join spent using (ordinal)

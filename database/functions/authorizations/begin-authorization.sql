@@ -19,8 +19,8 @@
 -- if one of them is to decline.
 --
 -- p_is_plastic_used: the request comes from the plastic, and not from its number. No try is spent
--- then if the card was converted and its plastic has not been activated, nor for a chip that is not
--- that of the current plastic.
+-- then if the card was converted and its plastic has not been activated. Nor is one for the chip of
+-- a plastic that waits, is retired or was cancelled.
 --
 -- Returns the card, or nulls if no card was found, and one of these outcomes:
 --   spent: a try was spent, and its number, epoch and remaining tries are returned.
@@ -97,6 +97,7 @@ create or replace function begin_authorization(
   out valid_until date,
   out waiting_expiry_date date,
   out plastic_number integer,
+  out last_plastic_number integer,
   out is_plastic_inactive boolean
 )
 language plpgsql
@@ -138,13 +139,13 @@ begin
     ),
     -- The virtual form of a converted card works on without a chip.
     case when card.card_type = 'Physical' and not card.is_plastic_inactive then product.chip end,
-    card.valid_until, card.waiting_expiry_date, card.plastic_number, card.is_plastic_inactive,
-    card.line_token
+    card.valid_until, card.waiting_expiry_date, card.plastic_number, card.last_plastic_number,
+    card.is_plastic_inactive, card.line_token
   into public_token, client_id, encrypted_pan, status_code, expiry_date, pin_block, pvv, pin_key,
     cvk, pin_length, card_currency_code, pin_limit, pin_remaining, cvv_limit, cvv_remaining,
     v_is_zone_key, v_product_controls, v_product_version, v_card_version, product_id, last_four,
     customer_reference, has_decision_endpoint, product_chip, valid_until, waiting_expiry_date,
-    plastic_number, is_plastic_inactive, v_line_token
+    plastic_number, last_plastic_number, is_plastic_inactive, v_line_token
   from card
   -- The limit keeps the planner from beginning with the cards of the product.
   cross join lateral (
@@ -168,9 +169,8 @@ begin
   if p_kind is null or public_token is null or status_code <> '00'
     or v_expiry_month < p_current_month or p_expiry_month <> v_expiry_month
     or is_plastic_inactive and p_is_plastic_used
-    or (p_chip ->> 'panSequenceNumber')::integer < plastic_number
-    or (p_chip ->> 'panSequenceNumber')::integer > plastic_number
-    and waiting_expiry_date is not null
+    or (p_chip ->> 'panSequenceNumber')::integer <> plastic_number
+    and (p_chip ->> 'panSequenceNumber')::integer <= last_plastic_number
     or coalesce(p_billing_amount, p_amount) > 0
     and coalesce(p_billing_currency_code, p_currency_code) <> card_currency_code
     or controls ? 'objection'

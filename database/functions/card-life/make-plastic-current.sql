@@ -32,6 +32,7 @@ begin
     expiry_date = v_plastic.expiry_date,
     waiting_expiry_date = null,
     plastic_number = p_plastic_number,
+    last_plastic_number = p_plastic_number,
     is_plastic_inactive = v_plastic.reason = 'Conversion',
     status_code = v_status_code,
     status_before_expiry = null,

@@ -41,13 +41,13 @@ language plpgsql
 as $function$
 declare
   v_card card := lock_card(p_public_token);
-  v_last_number integer;
   v_card_type text;
   v_is_expired boolean;
 begin
   if v_card.client_id is distinct from p_client_id
     or v_card.retired_at is not null
     or v_card.waiting_expiry_date is not null
+    or p_plastic_number is distinct from v_card.last_plastic_number + 1
     or p_expiry_date < v_card.expiry_date
     or p_expiry_date < p_today
   then
@@ -60,12 +60,6 @@ begin
     or v_card.status_code not in ('02', '00', '62', '54')
     or v_is_expired and v_card.valid_until < p_expired_since
   then
-    return false;
-  end if;
-  select max(plastic_number) into v_last_number
-  from plastic
-  where public_token = p_public_token;
-  if p_plastic_number is distinct from v_last_number + 1 then
     return false;
   end if;
   if not claim_idempotency_key(
@@ -92,6 +86,7 @@ begin
   end if;
   update card
   set waiting_expiry_date = p_expiry_date,
+    last_plastic_number = p_plastic_number,
     last_sequence = v_card.last_sequence + 1
   where public_token = p_public_token;
   perform record_event(

@@ -7,8 +7,8 @@
 -- expiry is YYMM. newest_number is the highest sequence number that was seen.
 --
 -- p_pan_sequence_number and p_atc are null without chip data. Otherwise highest_atc is that of this
--- chip, null if it was not seen before, and contact_atc that of a transaction by its contacts; is_fresh says whether p_atc was not used before; and
--- commands are those that have not ended.
+-- chip, null if it was not seen before, and contact_atc that of a transaction by its contacts;
+-- is_fresh says whether p_atc was not used before; and commands are those that have not ended.
 --
 -- p_network_id is null without a stripe or a 3-D Secure value. Otherwise newest_key_version is that
 -- of the newest chip, null if none was seen, and highest_card_atc is the highest counter of all
@@ -30,6 +30,8 @@ create or replace function find_chip(
   cvk text,
   card_type text,
   expiry text,
+  plastic_number integer,
+  last_plastic_number integer,
   chip jsonb,
   newest_number text,
   newest_key_version integer,
@@ -58,8 +60,9 @@ begin
     limit 1;
   end if;
   select card.public_token, card.encrypted_pan, card.cvk, card.card_type,
-    to_char(card.expiry_date, 'YYMM'), product.chip
-  into public_token, encrypted_pan, cvk, card_type, expiry, chip
+    to_char(card.expiry_date, 'YYMM'), card.plastic_number, card.last_plastic_number, product.chip
+  into public_token, encrypted_pan, cvk, card_type, expiry, plastic_number, last_plastic_number,
+    chip
   from card
   -- The limit keeps the planner from beginning with the cards of the product.
   cross join lateral (

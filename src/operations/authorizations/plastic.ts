@@ -1,3 +1,4 @@
+import { findPresentedPlastic } from '../../domain/card-life.ts'
 import type { DeclineCode } from '../../domain/response-code.ts'
 import type { AuthorizedCard } from '../../storage/authorizations/begin.ts'
 import type { AuthorizationRequest } from './authorization.ts'
@@ -30,12 +31,21 @@ export function objectToPlastic(traced: TracedRequest, card: AuthorizedCard): De
 
 /** `78` for a plastic that is not activated yet, `54` for one that is no longer used. */
 function objectToCurrent(traced: TracedRequest, card: AuthorizedCard): '54' | '78' | null {
-  const { expiryDate, isPlasticInactive, plasticNumber, waitingExpiryDate } = card
+  const { expiryDate, isPlasticInactive } = card
   // The card has not expired, because the plastic that waits reaches further.
   if (expiryDate < traced.at.toISOString().slice(0, 10)) return '54'
-  const presented = traced.presentedChip?.panSequenceNumber ?? null
-  if (presented !== null && Number(presented) < plasticNumber) return '54'
-  const isWaiting =
-    presented !== null && Number(presented) > plasticNumber && waitingExpiryDate !== null
-  return isWaiting || (isPlasticInactive && isPlasticUsed(traced)) ? '78' : null
+  const objection = objectToChipNumber(traced, card)
+  if (objection) return objection
+  return isPlasticInactive && isPlasticUsed(traced) ? '78' : null
+}
+
+function objectToChipNumber(
+  { presentedChip }: TracedRequest,
+  card: AuthorizedCard,
+): '54' | '78' | null {
+  const presented = presentedChip?.panSequenceNumber ?? null
+  if (presented === null || findPresentedPlastic(presented, card) !== 'other') return null
+  // The plastic that waits is the newest one.
+  const isNewest = Number(presented) === card.lastPlasticNumber
+  return isNewest && card.waitingExpiryDate !== null ? '78' : '54'
 }

@@ -1,4 +1,5 @@
 import { makeExpiry } from '../../domain/calendar.ts'
+import { findPresentedPlastic } from '../../domain/card-life.ts'
 import type { ChipReport } from '../../domain/chip-application-data.ts'
 import type { ChipTags } from '../../domain/chip-profile.ts'
 import type { CardRead } from '../../domain/entry-mode.ts'
@@ -29,6 +30,7 @@ export function composeReport(
     waiting: found.waiting,
     report: {
       panSequenceNumber: chip.panSequenceNumber,
+      plastic: findPresentedPlastic(chip.panSequenceNumber, found),
       atc,
       newestPanSequenceNumber: found.newestPanSequenceNumber,
       lastAtc: found.highestAtc,

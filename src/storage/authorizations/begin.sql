@@ -13,7 +13,8 @@ select begun.outcome, begun.public_token as "publicToken", begun.client_id as "c
   begun.customer_reference as "customerReference",
   begun.has_decision_endpoint as "hasDecisionEndpoint", begun.product_chip::text as "productChip",
   begun.valid_until as "validUntil", begun.waiting_expiry_date as "waitingExpiryDate",
-  begun.plastic_number as "plasticNumber", begun.is_plastic_inactive as "isPlasticInactive"
+  begun.plastic_number as "plasticNumber", begun.last_plastic_number as "lastPlasticNumber",
+  begun.is_plastic_inactive as "isPlasticInactive"
 from begin_authorization(
   p_public_token => :publicToken,
   p_pan_fingerprints => string_to_array(:panFingerprints, ',')::bytea[],
@@ -63,7 +64,7 @@ select done.ordinal, done.outcome, done.public_token as "publicToken",
   done.has_decision_endpoint as "hasDecisionEndpoint",
   done.product_chip::text as "productChip", done.valid_until as "validUntil",
   done.waiting_expiry_date as "waitingExpiryDate", done.plastic_number as "plasticNumber",
-  done.is_plastic_inactive as "isPlasticInactive"
+  done.last_plastic_number as "lastPlasticNumber", done.is_plastic_inactive as "isPlasticInactive"
 from begin_authorization_several(
   p_public_tokens => :publicTokens,
   p_pan_fingerprints => :panFingerprints,

@@ -32,6 +32,8 @@ export interface AuthorizedCard {
   readonly waitingExpiryDate: string | null
   /** Of the current plastic: the PAN sequence number of its chip. */
   readonly plasticNumber: number
+  /** Of the newest plastic, also if it was cancelled. */
+  readonly lastPlasticNumber: number
   /** Whether the card was converted, and its plastic has not been activated yet. */
   readonly isPlasticInactive: boolean
   readonly pinBlock: Uint8Array | null

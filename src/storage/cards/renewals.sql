@@ -10,7 +10,8 @@ select card.public_token as "publicToken", card.product_id as "productId",
   card.status_code as "statusCode", card.created_at as "createdAt",
   card.retired_at is not null as "isRetired", card.plastic_number as "plasticNumber",
   card.is_plastic_inactive as "isPlasticInactive", waiting.plastic_number as "waitingNumber",
-  waiting.delivery_status as "waitingDeliveryStatus", newest.plastic_number as "newestNumber",
+  waiting.delivery_status as "waitingDeliveryStatus",
+  card.last_plastic_number as "newestNumber",
   product.card_types as "productCardTypes", product.validity_months as "validityMonths",
   product.renewal_earliest_days as "renewalEarliestDays",
   product.renewal_grace_months as "renewalGraceMonths"
@@ -26,11 +27,6 @@ cross join lateral (
   where product_id = any(array[card.product_id])
   limit 1
 ) as product
-cross join lateral (
-  select max(plastic_number) as plastic_number
-  from plastic
-  where public_token = any(array[:publicToken])
-) as newest
 left join lateral (
   select plastic_number, delivery_status
   from plastic

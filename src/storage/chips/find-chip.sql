@@ -3,7 +3,8 @@
 
 -- name: find_chip
 select found.public_token as "publicToken", found.encrypted_pan as "encryptedPan", found.cvk,
-  found.card_type as "cardType", found.expiry, found.chip::text as "chip",
+  found.card_type as "cardType", found.expiry, found.plastic_number as "plasticNumber",
+  found.last_plastic_number as "lastPlasticNumber", found.chip::text as "chip",
   found.newest_number as "newestPanSequenceNumber",
   found.newest_key_version as "newestKeyVersion", found.highest_atc as "highestAtc",
   found.contact_atc as "contactAtc",
@@ -24,7 +25,8 @@ from find_chip(
 -- name: find_chip_several
 select asked.ordinal::integer as "ordinal", card.public_token as "publicToken",
   card.encrypted_pan as "encryptedPan", card.cvk, card.card_type as "cardType",
-  to_char(card.expiry_date, 'YYMM') as "expiry", product.chip::text as "chip",
+  to_char(card.expiry_date, 'YYMM') as "expiry", card.plastic_number as "plasticNumber",
+  card.last_plastic_number as "lastPlasticNumber", product.chip::text as "chip",
   seen.newest_number as "newestPanSequenceNumber",
   case
     when asked.network_id is not null then (
@@ -91,7 +93,7 @@ from (
 ) as asked
 cross join lateral (
   select card.public_token, card.encrypted_pan, card.cvk, card.card_type, card.expiry_date,
-    card.product_id
+    card.plastic_number, card.last_plastic_number, card.product_id
   from card
   where card.public_token = any(array[asked.public_token])
   limit 1

@@ -18,6 +18,10 @@ export interface FoundChip {
   readonly expiry: string
   /** Of the product. */
   readonly chip: ProductChip
+  /** Of the current plastic. */
+  readonly plasticNumber: number
+  /** Of the newest plastic, also if it was cancelled. */
+  readonly lastPlasticNumber: number
   /** The highest sequence number of the card's chips; null if none was seen before. */
   readonly newestPanSequenceNumber: string | null
   /** Of the keys of that chip; null also without a stripe and a 3-D Secure value. */

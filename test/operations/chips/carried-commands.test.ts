@@ -195,6 +195,7 @@ const sentTo = (number: number, atc: number | null): WaitingChipCommand => ({
 const report: ChipCommandReport = {
   panSequenceNumber: '00',
   atc: 8,
+  plastic: 'unknown',
   newestPanSequenceNumber: '00',
   lastAtc: 7,
   lastContactAtc: 7,

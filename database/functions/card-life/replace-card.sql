@@ -6,6 +6,10 @@
 -- same transaction if that is another status (41, 43); if p_is_compromised, it is retired. An
 -- expired card must have been valid on p_expired_since.
 --
+-- The replaced card must still have the type, the reference, the design and the personal data that
+-- the caller read, so that a change of its record is not lost. The reference, the design and the
+-- type are those of the successor; p_former_personal_data is that of the replaced card.
+--
 -- The successor has the controls and the metadata of the replaced card. What the line has spent
 -- under limits, and the limits of disclosures and unblocks, lie on the first card, so that nothing
 -- moves.
@@ -40,6 +44,7 @@ create or replace function replace_card(
   p_pan_fingerprints bytea[],
   p_fingerprint_key_versions integer[],
   p_encrypted_pan bytea,
+  p_former_personal_data bytea,
   p_personal_data bytea,
   p_free_texts bytea,
   p_start_date date,
@@ -87,6 +92,10 @@ begin
   if v_card.client_id is distinct from p_client_id
     or v_card.line_token <> p_public_token
     or v_card.status_code <> p_from
+    or v_card.card_type <> p_card_type
+    or v_card.customer_reference is distinct from p_customer_reference
+    or v_card.design_id is distinct from p_design_id
+    or v_card.personal_data <> p_former_personal_data
     or v_card.retired_at is not null
     or v_card.status_code = '46'
     or v_card.status_code in ('02', '00', '62', '54') and v_card.valid_until < p_expired_since

@@ -68,6 +68,7 @@ select replace_card(
   p_pan_fingerprints => string_to_array(:panFingerprints, ',')::bytea[],
   p_fingerprint_key_versions => string_to_array(:fingerprintKeyVersions, ',')::integer[],
   p_encrypted_pan => :encryptedPan,
+  p_former_personal_data => :formerPersonalData,
   p_personal_data => :personalData,
   p_free_texts => :freeTexts,
   p_start_date => :startDate,

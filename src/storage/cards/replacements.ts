@@ -114,6 +114,7 @@ interface ReplacementValues extends NewCardRow, ClaimValues {
   readonly expiredSince: string
   readonly reason: ReplacementReason
   readonly successorToken: PublicToken
+  readonly formerPersonalData: Uint8Array
   readonly productVersion: string
   readonly panFingerprints: string
   readonly fingerprintKeyVersions: string
@@ -173,6 +174,7 @@ export async function insertReplacement(
     lineToken: replaced.lineToken,
     replacedToken: replaced.publicToken,
     from: replaced.statusCode,
+    formerPersonalData: replaced.personalData,
     pinSourceToken: pinSource?.publicToken ?? null,
     pinSourceVersion: pinSource?.pinVersion ?? null,
     replacedDetails: JSON.stringify(replacedDetails),

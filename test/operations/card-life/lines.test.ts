@@ -195,4 +195,29 @@ onEachEngine((engine) => {
       )
     }
   })
+
+  test('a change of the record before a replacement is never missing in the new card', async () => {
+    const rounds = Number(process.env.LINE_ROUNDS ?? 12)
+    const change = { designId: 'blue', customerReference: 'C-2', nameOnCard: 'ANA SOL' }
+    let changedFirst = 0
+    for (let round = 0; round < rounds; round += 1) {
+      const { publicToken } = await physicalCard()
+      const [changed, replaced] = await Promise.all([
+        service.call('PATCH', `/cards/${publicToken}`, { body: change }),
+        replace(publicToken, {}, second),
+      ])
+      assert.deepEqual([changed.status, replaced.status], [204, 200], replaced.text)
+      const events = await sql<{ type: string }>(
+        service.database,
+        `select type from event where public_token = $1 order by sequence desc limit 2`,
+        [publicToken],
+      )
+      const { json } = await service.call('GET', `/cards/${replaced.json.publicToken}`)
+      if (events[0]?.type !== 'card.replaced') continue
+      changedFirst += 1
+      const { customerReference, designId, embossName } = json
+      assert.deepEqual({ designId, customerReference, nameOnCard: embossName }, change)
+    }
+    assert.ok(changedFirst > 0)
+  })
 })

@@ -8,6 +8,7 @@ import { auditCommands } from './commands/audit.ts'
 import { auditLogCommands } from './commands/audit-logs.ts'
 import { authorizationCommands } from './commands/authorizations.ts'
 import { bureauCommands, plasticCommands } from './commands/bureau.ts'
+import { historyCommands } from './commands/card-history.ts'
 import { replacementCommands } from './commands/card-replacements.ts'
 import { cardCommands, simulateCommand } from './commands/cards.ts'
 import { chipCommands } from './commands/chips.ts'
@@ -67,6 +68,7 @@ const groups = [
     commands: [
       ...cardCommands,
       ...replacementCommands,
+      ...historyCommands,
       ...renewalCommands,
       ...renewalJobCommands,
       ...controlCommands,

@@ -5,6 +5,11 @@ export type LifeStatus = CardStatusCode | 'retired'
 
 /** Why a plastic, an edition of a card, was made. */
 export const plasticReasons = ['Issue', 'Renewal', 'Reprint', 'Conversion'] as const
+export type PlasticReason = (typeof plasticReasons)[number]
+
+/** Whether a plastic is used: it waits for its activation, is current, or has ended. */
+export const plasticStates = ['Waiting', 'Current', 'Retired', 'Cancelled'] as const
+export type PlasticState = (typeof plasticStates)[number]
 
 /** Whether a status allows an act: an expired card allows it within its product's grace period. */
 type Allowance = 'yes' | 'no' | 'within_grace'

@@ -34,6 +34,8 @@ export type ControlsExplanation = Schemas['ControlsExplanation']
 export type BackTestCardControls = Schemas['BackTestCardControls']
 export type ControlsBackTest = Schemas['ControlsBackTest']
 export type Attempt = Schemas['Attempt']
+/** A card of a line, with its plastics. */
+export type CardOfHistory = Schemas['CardOfHistory']
 /** The chips of a card that were online, and the commands to them. */
 export type CardChip = Schemas['CardChip']
 export type QueueChipCommand = Schemas['QueueChipCommand']

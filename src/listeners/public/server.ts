@@ -61,6 +61,7 @@ const routes = [
   cardRoutes.changeCardRoute,
   cardRoutes.listCardsRoute,
   cardRoutes.cardStatusRoutes,
+  cardRoutes.listHistoryRoute,
   replaceCardRoute,
   completeReplacementRoutes,
   renewCardRoute,

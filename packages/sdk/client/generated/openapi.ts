@@ -90,6 +90,26 @@ export interface paths {
         readonly patch?: never;
         readonly trace?: never;
     };
+    readonly "/thr/processor/cards/{publicToken}/history": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        /**
+         * List a card's history
+         * @description The line of the card: the cards that replaced each other, newest first, each with its plastics.
+         */
+        readonly get: operations["listCardHistory"];
+        readonly put?: never;
+        readonly post?: never;
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
     readonly "/thr/processor/cards/{publicToken}/replace": {
         readonly parameters: {
             readonly query?: never;
@@ -1498,6 +1518,97 @@ export interface components {
             readonly mobile?: string;
             /** @description Must not contain control characters, unpaired surrogates or a card number. */
             readonly email?: string;
+        };
+        readonly CardOfHistory: {
+            /** @example 4820117360 */
+            readonly publicToken: string;
+            /** @example 400000******1234 */
+            readonly maskedPan: string;
+            /** @example 1001 */
+            readonly cardProduct: number;
+            /**
+             * Format: date-time
+             * @description When the card was created.
+             */
+            readonly createdAt: string;
+            /**
+             * @description The card that it replaced.
+             * @example 4820117361
+             */
+            readonly replacementFor?: string;
+            /**
+             * @description Why it replaced that card.
+             * @enum {string}
+             */
+            readonly reason?: "Lost" | "Stolen" | "Damaged" | "Compromised" | "Upgrade";
+            /**
+             * Format: date-time
+             * @description When it took the place of the cards before it.
+             */
+            readonly activatedAt?: string;
+            /** @description Whether a successor took its place, or it was reported as compromised. */
+            readonly retired: boolean;
+            /**
+             * Format: date-time
+             * @description When it was retired.
+             */
+            readonly retiredAt?: string;
+            /** @enum {string} */
+            readonly status: "Lost" | "Stolen" | "Closed" | "Expired" | "Restricted" | "Destroyed" | "Inactive" | "Active";
+            /** @enum {string} */
+            readonly cardStatusCode: "00" | "02" | "41" | "43" | "46" | "54" | "62" | "83";
+            /** @example Active */
+            readonly cardStatusDescription: string;
+            /** @description In the order of their numbers. */
+            readonly plastics: readonly {
+                /**
+                 * @description The PAN sequence number.
+                 * @example 1
+                 */
+                readonly plasticNumber: number;
+                /** @enum {string} */
+                readonly cardType: "Physical" | "Virtual";
+                /**
+                 * @description Why it was made.
+                 * @enum {string}
+                 */
+                readonly reason: "Issue" | "Renewal" | "Reprint" | "Conversion";
+                /**
+                 * @description `Waiting` until it becomes `Current`. The next one makes it `Retired`.
+                 * @enum {string}
+                 */
+                readonly state: "Waiting" | "Current" | "Retired" | "Cancelled";
+                /**
+                 * Format: date
+                 * @example 2030-11-30
+                 */
+                readonly startDate: string;
+                /**
+                 * Format: date
+                 * @example 2030-11-30
+                 */
+                readonly expiryDate: string;
+                /**
+                 * @description Of a physical edition.
+                 * @enum {string}
+                 */
+                readonly deliveryStatus?: "Ordered" | "Produced" | "Shipped" | "Delivered" | "Returned" | "Cancelled";
+                /**
+                 * Format: date-time
+                 * @description When its delivery status was reported.
+                 */
+                readonly deliveryChangedAt?: string;
+                /**
+                 * Format: date-time
+                 * @description When it was ordered.
+                 */
+                readonly orderedAt: string;
+                /**
+                 * Format: date-time
+                 * @description When it was retired or cancelled.
+                 */
+                readonly endedAt?: string;
+            }[];
         };
         readonly CardStatus: {
             /** @enum {string} */
@@ -4435,6 +4546,73 @@ export interface operations {
                     readonly "application/problem+json": components["schemas"]["Problem"];
                 };
             };
+            readonly 429: components["responses"]["RateLimited"];
+            readonly 500: components["responses"]["InternalError"];
+            readonly 503: components["responses"]["Unavailable"];
+        };
+    };
+    readonly listCardHistory: {
+        readonly parameters: {
+            readonly query?: {
+                /** @description 1 to 100; default 100. */
+                readonly limit?: number;
+                /** @description From the `Link` header of the previous page. */
+                readonly cursor?: string;
+            };
+            readonly header?: never;
+            readonly path: {
+                /** @description From the answer of Create Card. */
+                readonly publicToken: string;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description OK */
+            readonly 200: {
+                headers: {
+                    readonly "X-Request-Id": components["headers"]["X-Request-Id"];
+                    readonly "Api-Version": components["headers"]["Api-Version"];
+                    readonly Link: components["headers"]["Link"];
+                    readonly RateLimit: components["headers"]["RateLimit"];
+                    readonly "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example [
+                     *       {
+                     *         "publicToken": "4820117360",
+                     *         "maskedPan": "400000******1234",
+                     *         "cardProduct": 1001,
+                     *         "createdAt": "2026-11-20T08:00:00.000Z",
+                     *         "retired": false,
+                     *         "status": "Active",
+                     *         "cardStatusCode": "00",
+                     *         "cardStatusDescription": "Active",
+                     *         "plastics": [
+                     *           {
+                     *             "plasticNumber": 0,
+                     *             "cardType": "Virtual",
+                     *             "reason": "Issue",
+                     *             "state": "Current",
+                     *             "startDate": "2026-11-20",
+                     *             "expiryDate": "2030-11-30",
+                     *             "orderedAt": "2026-11-20T08:00:00.000Z"
+                     *           }
+                     *         ]
+                     *       }
+                     *     ]
+                     */
+                    readonly "application/json": readonly components["schemas"]["CardOfHistory"][];
+                };
+            };
+            readonly 400: components["responses"]["MalformedRequest"];
+            readonly 401: components["responses"]["Unauthenticated"];
+            readonly 403: components["responses"]["InsufficientScope"];
+            readonly 404: components["responses"]["CardNotFound"];
+            readonly 421: components["responses"]["MisdirectedRequest"];
+            readonly 422: components["responses"]["ValidationFailed"];
             readonly 429: components["responses"]["RateLimited"];
             readonly 500: components["responses"]["InternalError"];
             readonly 503: components["responses"]["Unavailable"];

@@ -1,6 +1,7 @@
 import type {
   Attempt,
   Card,
+  CardOfHistory,
   CardStatus,
   CardType,
   ChangeCard,
@@ -73,6 +74,15 @@ export interface Cards {
     conversion: ConvertCard,
     options?: ChangeOptions,
   ): Promise<CreatedCard>
+  /**
+   * The cards that replaced each other, newest first, each with its plastics. Scope `cards.read`.
+   * @param publicToken any card of the line.
+   */
+  listHistory(
+    publicToken: string,
+    query?: Query<'listCardHistory'>,
+    options?: CallOptions,
+  ): Listing<CardOfHistory>
   /** All attempts with a PIN or CVV, newest first; never the value. Scope `cards.read`. */
   listAttempts(
     publicToken: string,
@@ -117,6 +127,10 @@ export function cards({ cancel, get, page, patch, post, put }: Calls): Cards {
     cancelRenewal: (publicToken, options) => cancel(path`/cards/${publicToken}/renewal`, options),
     convert: (publicToken, conversion, options) =>
       put<'convertCard'>(path`/cards/${publicToken}/card-type`, conversion, options),
+    listHistory(publicToken, query = {}, options) {
+      const address = path`/cards/${publicToken}/history`
+      return listing((rest) => page<'listCardHistory'>(address, rest, options), query)
+    },
     listAttempts(publicToken, query = {}, options) {
       const address = path`/cards/${publicToken}/attempts`
       return listing((rest) => page<'listAttempts'>(address, rest, options), query)

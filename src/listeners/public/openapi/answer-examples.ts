@@ -288,6 +288,27 @@ export const answerExamples: Readonly<Record<string, unknown>> = {
   },
   queueChipCommand: { commandNumber: 8, command: 'block_application', state: 'pending' },
   getCvvStatus: cvvStatus,
+  listCardHistory: [
+    {
+      publicToken,
+      maskedPan: card.maskedPan,
+      cardProduct: card.cardProduct,
+      createdAt,
+      retired: false,
+      ...cardStatus,
+      plastics: [
+        {
+          plasticNumber: 0,
+          cardType: 'Virtual',
+          reason: 'Issue',
+          state: 'Current',
+          startDate: '2026-11-20',
+          expiryDate: '2030-11-30',
+          orderedAt: createdAt,
+        },
+      ],
+    },
+  ],
   listAttempts: [
     {
       at: createdAt,

@@ -9,6 +9,7 @@ import * as simulator from '../routes/simulator.ts'
 import * as virtualChip from '../routes/virtual-chip.ts'
 import * as recorded from '../schemas/authorizations.ts'
 import * as cardData from '../schemas/card-data.ts'
+import * as history from '../schemas/card-history.ts'
 import * as cards from '../schemas/cards.ts'
 import * as chips from '../schemas/chips.ts'
 import * as controls from '../schemas/controls.ts'
@@ -45,6 +46,7 @@ export const publicDescription = (
   tokenUrl: `${baseUrl}/oauth/token`,
   sources: {
     ...cards,
+    ...history,
     ...cardData,
     ...controls,
     ...authorizations,

@@ -7,6 +7,7 @@ import { parameterFault, validationFailed } from '../../../domain/problem.ts'
 import { parseCardType } from '../../../domain/product.ts'
 import { type CardKind, findCard, listCards } from '../../../operations/cards/cards.ts'
 import { createCard } from '../../../operations/cards/create-card.ts'
+import { listHistory } from '../../../operations/cards/history.ts'
 import { changeCardRecord } from '../../../operations/cards/record-changes.ts'
 import { changeCardStatus, findCardStatus } from '../../../operations/cards/status.ts'
 import { type AttemptPosition, listAttempts } from '../../../operations/cards/tries.ts'
@@ -14,6 +15,7 @@ import * as pages from '../../http/pages.ts'
 import { markReplay, noContent, repeatable } from '../../http/repeatable.ts'
 import type { BodyRule } from '../../http/request.ts'
 import { createRequester, type PublicApi, parsePublicToken } from '../api.ts'
+import { CardOfHistorySchema } from '../schemas/card-history.ts'
 import * as cardSchemas from '../schemas/cards.ts'
 
 export function createCardRoute({ app, base, issuing }: PublicApi): void {
@@ -257,6 +259,38 @@ export function listAttemptsRoute({ app, base, issuing }: PublicApi): void {
         pages.linkNext(request, reply, { cursor: pages.writeCursor([pin, cvv]) })
       }
       return page.attempts.map(({ at, ...attempt }) => ({ ...attempt, at: at.toISOString() }))
+    },
+  )
+}
+
+export function listHistoryRoute({ app, base, issuing }: PublicApi): void {
+  app.get(
+    `${base}/cards/:publicToken/history`,
+    {
+      config: { access: 'cards.read', lists: true },
+      schema: {
+        operationId: 'listCardHistory',
+        summary: "List a card's history",
+        description:
+          'The line of the card: the cards that replaced each other, newest first, each with its ' +
+          'plastics.',
+        tags: ['Life of a card'],
+        params: cardSchemas.CardParamsSchema,
+        querystring: pages.PageQuerySchema,
+        response: { 200: Type.Array(CardOfHistorySchema) },
+      },
+    },
+    async (request, reply) => {
+      const { cursor, limit } = request.query
+      const publicToken = parsePublicToken(request)
+      const page = await listHistory(issuing, createRequester(request), publicToken, {
+        before: pages.readCursor(cursor, ([before]) => (isPositiveInteger(before) ? before : null)),
+        limit: pages.parseLimit(limit),
+      })
+      if (page.next !== null) {
+        pages.linkNext(request, reply, { cursor: pages.writeCursor([page.next]) })
+      }
+      return [...page.cards]
     },
   )
 }

@@ -98,6 +98,8 @@ test('every operation of the document has its method, which the service understa
   assert.equal((await pinfold.pins.unblock(publicToken)).remainingTries, 3)
   const [attempt] = (await pinfold.cards.listAttempts(publicToken).page()).items
   assert.equal(attempt?.result, 'mismatch')
+  const [inLine] = (await pinfold.cards.listHistory(publicToken).page()).items
+  assert.deepEqual([inLine?.publicToken, inLine?.plastics.length], [publicToken, 1])
   const [declined] = (await pinfold.authorizations.listByCard(publicToken).page()).items
   assert.equal(declined?.declineReason, 'wrong_pin')
   assert.deepEqual((await pinfold.authorizations.list({ limit: 1 }).page()).items, [declined])

@@ -112,6 +112,8 @@ export interface DecisionFacts {
     readonly productId: number
     readonly lastFour: string
     readonly customerReference?: string
+    /** The client's own texts by key; left out without any. */
+    readonly metadata?: Readonly<Record<string, string>>
   }
   readonly authorizationId: string
   /** The payment that an approval opens, or that an increment names. */

@@ -34,6 +34,8 @@ export interface DecisionRequest {
     readonly productId: number
     readonly customerReference?: string
     readonly lastFour: string
+    /** Your own texts of the card, by key; left out without any. */
+    readonly metadata?: Readonly<Record<string, string>>
   }
   readonly authorizationId: string
   /** The payment that an approval opens or raises. */

@@ -26,6 +26,7 @@ export function composePinfoldRequest({ facts, purpose, reserved }: DecisionRequ
       productId: card.productId,
       customerReference: card.customerReference,
       lastFour: card.lastFour,
+      metadata: card.metadata,
     },
     authorizationId: facts.authorizationId,
     paymentId: facts.paymentId,

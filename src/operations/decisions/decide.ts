@@ -7,6 +7,7 @@ import type {
 import type { PublicToken } from '../../domain/identifiers.ts'
 import type { Money } from '../../domain/money.ts'
 import { findCharge, type Transaction } from '../../domain/transaction.ts'
+import { findMetadata } from '../../storage/cards/record-changes.ts'
 import { findPendingDecision, type WaitingDecision } from '../../storage/decisions/conclude.ts'
 import { parseReserved, toReservation } from '../../storage/decisions/reserve.ts'
 import { newEventId } from '../../storage/events/events.ts'
@@ -58,17 +59,19 @@ export function createDecisions(context: DecisionContext): ExternalDecisions {
 }
 
 /** Prepares the decision, and what the shadow version is asked once the network has its answer. */
-function prepareInForce(
+async function prepareInForce(
   context: DecisionContext,
   approval: ProposedApproval,
   inForce: EndpointsInForce,
-): PreparedDecision | null {
+): Promise<PreparedDecision | null> {
   const { authorizationId, durationMs, hold } = approval.record
   const endpoint = selectEndpoint(inForce, authorizationId)
   const isShadowed = inForce.shadow !== null && isInSample(inForce.shadow, authorizationId)
   const shadow = isShadowed ? inForce.shadow : null
   if (!endpoint && !shadow) return null
-  const facts = composeFacts(context, approval, Date.now() - durationMs)
+  const arrivedAtMs = Date.now() - durationMs
+  const metadata = await findMetadata(context.database, approval.card.publicToken)
+  const facts = composeFacts(context, approval, metadata, arrivedAtMs)
   const expectShadow = (amount: number | null): void => {
     if (!shadow) return
     const held = amount === null || !hold ? null : { amount, currency: hold.currency }
@@ -157,6 +160,7 @@ async function askClient(
 function composeFacts(
   { isSimulator }: DecisionContext,
   { answer, card, record, request, spending }: ProposedApproval,
+  metadata: ReadonlyMap<string, string>,
   arrivedAtMs: number,
 ): DecisionFacts {
   const { checks, entryMode, increment, networkId, reference, transaction } = record
@@ -168,6 +172,7 @@ function composeFacts(
       productId: card.productId,
       lastFour: card.lastFour,
       ...(card.customerReference !== null && { customerReference: card.customerReference }),
+      ...(metadata.size > 0 && { metadata: Object.fromEntries(metadata) }),
     },
     authorizationId: record.authorizationId,
     ...(paymentId !== undefined && { paymentId }),

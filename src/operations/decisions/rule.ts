@@ -100,6 +100,7 @@ const environment = new Environment({
         productId: 'int',
         customerReference: 'string',
         lastFour: 'string',
+        metadata: 'map<string, string>',
       },
       authorizationId: 'string',
       paymentId: 'string',
@@ -173,6 +174,9 @@ const comprehensions: ReadonlySet<string> = new Set(['all', 'exists', 'exists_on
 /** Assumed for a text of a request. */
 const textCost = 8
 
+/** Of a text of the metadata, which is longer: it has up to 500 characters. */
+const metadataCost = 32
+
 /**
  * Computes the most steps that an expression can need. A list of a request has `elementsMax`
  * elements; a text counts by its length.
@@ -187,7 +191,7 @@ function computeCost(node: ASTNode): number {
     case 'id':
       return 1
     case '.':
-      return 1 + computeCost(node.args[0])
+      return 1 + computeCost(node.args[0]) + (isMetadata(node.args[0]) ? metadataCost : 0)
     case '!_':
     case '-_':
       return 1 + computeCost(node.args)
@@ -258,6 +262,8 @@ function isListOfRequest(node: ASTNode): boolean {
   if (node.op === '.') return listMembers.has(node.args[1])
   return node.op === 'rcall' && node.args[0] === 'filter' && isListOfRequest(node.args[1])
 }
+
+const isMetadata = (node: ASTNode): boolean => node.op === '.' && node.args[1] === 'metadata'
 
 /** Whether an expression can be a list. */
 function isList(node: ASTNode): boolean {

@@ -79,7 +79,7 @@ test('the reference shows each member of a request', async () => {
   const money = { amount: 1, currency: 'EUR' }
   const { card, network } = someRequest().facts
   const whole = someRequest({
-    card: { ...card, customerReference: 'customer-7' },
+    card: { ...card, customerReference: 'customer-7', metadata: { costCentre: '4711' } },
     paymentId: '0193b1a0-0000-7000-8000-000000000009',
     amounts: { billing: money, transaction: money, cashback: money },
     merchant: {

@@ -4,7 +4,8 @@ import { composePinfoldRequest } from '../../../src/operations/decisions/compose
 import { applyRule, checkRule } from '../../../src/operations/decisions/rule.ts'
 import { someRequest } from './requests.ts'
 
-const body = composePinfoldRequest(someRequest())
+const card = { ...someRequest().facts.card, metadata: { tier: 'gold' } }
+const body = composePinfoldRequest(someRequest({ card }))
 const deposit = composePinfoldRequest(
   someRequest({ merchant: {}, amounts: {}, limits: [] }, { hold: null }),
 )
@@ -24,6 +25,8 @@ const results: readonly (readonly [rule: string, approves: boolean])[] = [
   ['request.limits.exists_one(l, l.control == "limits.day")', true],
   ['!request.simulated && request.cardPresent ? request.sequence > 6 : false', true],
   ['request.merchant.name.contains("Shop") && size(request.merchant.name) < 20', true],
+  ['has(request.card.metadata) && request.card.metadata.tier == "gold"', true],
+  ['has(request.card.metadata.none) || "none" in request.card.metadata', false],
   ['-request.sequence % 4 == -3 && request.sequence / 2 == 3', true],
 ]
 

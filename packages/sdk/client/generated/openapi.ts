@@ -2052,6 +2052,14 @@ export interface components {
                 readonly customerReference?: string;
                 /** @example 1234 */
                 readonly lastFour: string;
+                /**
+                 * @example {
+                 *       "costCentre": "4711"
+                 *     }
+                 */
+                readonly metadata?: {
+                    readonly [key: string]: string;
+                };
             };
             /** Format: uuid */
             readonly authorizationId: string;

@@ -11,6 +11,7 @@ import { AMOUNT_MAX } from '../../../domain/money.ts'
 import { transactionTypes } from '../../../domain/transaction.ts'
 import { pageMembers } from '../../http/pages.ts'
 import { closed, stringPatterns } from '../../http/validation.ts'
+import { MetadataSchema } from './card-records.ts'
 
 /** A decision that is not of this form is not found. */
 export const DecisionParamsSchema = Type.Object({
@@ -112,6 +113,7 @@ export const DecisionRequestSchema = Type.Object({
     productId: Type.Integer({ examples: [1001] }),
     customerReference: text('Yours, of the card.', 'C-1'),
     lastFour: Type.String({ examples: ['1234'] }),
+    metadata: Type.Optional(MetadataSchema),
   }),
   authorizationId: Type.String({ format: 'uuid' }),
   paymentId: Type.Optional(Type.String({ format: 'uuid' })),

@@ -114,6 +114,25 @@ onEachEngine((engine) => {
     })
   }
 
+  test('the client is asked with the metadata that its card has now, and a repeat has the same', async () => {
+    const card = await issueCard(service, { metadata: { costCentre: '4711' } })
+    const change = { metadata: { costCentre: '4712', tier: 'gold' } }
+    const path = `/cards/${card.publicToken}`
+    assert.equal((await service.call('PATCH', path, { body: change })).status, 204)
+    const before = deciding.asked.length
+    deciding.answerBy(() => ({ decision: 'approve' }))
+    assert.equal((await buy(service, card, purchaseOf(500))).json.responseCode, '00')
+    const { body } = deciding.asked[before] ?? assert.fail('The client was not asked.')
+    assert.deepEqual(body.card.metadata, change.metadata)
+    const removed = { metadata: { costCentre: null, tier: null } }
+    assert.equal((await service.call('PATCH', path, { body: removed })).status, 204)
+    const recorded = await service.call('GET', `/decisions/${body.decisionId}`)
+    assert.deepEqual(recorded.json.request.card.metadata, change.metadata)
+    assert.equal((await buy(service, card, purchaseOf(500))).json.responseCode, '00')
+    const { body: next } = deciding.asked[before + 1] ?? assert.fail('The client was not asked.')
+    assert.equal(next.card.metadata, undefined)
+  })
+
   test('an increment is asked about with the payment that it raises', async () => {
     const card = await issueCard(service)
     deciding.answerBy(() => ({ decision: 'approve' }))

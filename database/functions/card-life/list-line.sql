@@ -29,6 +29,7 @@ create or replace function list_line(
   expiry_date date,
   delivery_status text,
   delivery_changed_at timestamptz,
+  notices_given smallint,
   ordered_at timestamptz,
   ended_at timestamptz
 )
@@ -63,7 +64,7 @@ begin
       v_place.activated_at, card.product_id, card.masked_pan, card.status_code,
       card.valid_until, card.retired_at, card.created_at, made.plastic_number, made.card_type,
       made.reason, made.state, made.start_date, made.expiry_date, made.delivery_status,
-      made.delivery_changed_at, made.ordered_at, made.ended_at
+      made.delivery_changed_at, made.notices_given, made.ordered_at, made.ended_at
     from card
     join plastic as made on made.public_token = card.public_token
     where card.public_token = v_place.successor_token

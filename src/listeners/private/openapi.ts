@@ -1,4 +1,5 @@
 import { AuthorizationSchema } from '../../operations/authorizations/authorization.ts'
+import { CardOfHistorySchema } from '../http/card-history-members.ts'
 import type { Description } from '../http/openapi/document.ts'
 import { MessageResultSchema } from '../http/payment-members.ts'
 import { PaymentSchema, PaymentWithMessagesSchema } from '../http/payment-schemas.ts'
@@ -96,6 +97,7 @@ export const privateDescription = (
     AuthorizationSchema,
     MessageResultSchema,
     ClearingResultsSchema,
+    CardOfHistorySchema,
     PaymentSchema,
     PaymentWithMessagesSchema,
   },

@@ -8,6 +8,7 @@ import type { CardType } from '../../domain/product.ts'
 import type { ReplacementReason } from '../../domain/replacement.ts'
 import { findCard } from '../../storage/cards/cards.ts'
 import { listLine, type PlasticOfLine } from '../../storage/cards/lines.ts'
+import { findCardOfAnyClient } from '../../storage/cards/search.ts'
 import { type CardContext, statusNow } from './cards.ts'
 
 /** An edition of a card. Dates are `YYYY-MM-DD`, and instants RFC 3339 in UTC. */
@@ -21,6 +22,8 @@ interface PlasticRecord {
   /** Of a physical edition. */
   readonly deliveryStatus?: DeliveryStatus
   readonly deliveryChangedAt?: string
+  /** How many notices of its renewal were given: at 60 days, and at 30. */
+  readonly noticesGiven: number
   readonly orderedAt: string
   /** When it was retired or cancelled. */
   readonly endedAt?: string
@@ -56,7 +59,7 @@ interface HistoryPage {
  */
 export async function listHistory(
   context: CardContext,
-  { clientId }: Requester,
+  { clientId }: Pick<Requester, 'clientId'>,
   publicToken: PublicToken,
   { before, limit }: { readonly before: number | null; readonly limit: number },
 ): Promise<HistoryPage> {
@@ -73,6 +76,20 @@ export async function listHistory(
   // The last row is of the oldest card of the page.
   const oldest = rows.at(-1)?.generation ?? 0
   return { cards, next: oldest > 0 ? oldest : null }
+}
+
+/**
+ * Lists the same for a card of any client.
+ * @throws `Problem` `card_not_found`.
+ */
+export async function listHistoryOfAnyClient(
+  context: CardContext,
+  publicToken: PublicToken,
+  page: { readonly before: number | null; readonly limit: number },
+): Promise<HistoryPage> {
+  const card = await findCardOfAnyClient(context.database, publicToken)
+  if (!card) throw new Problem('card_not_found')
+  return listHistory(context, card, publicToken, page)
 }
 
 /** @param plastics of one card. */
@@ -106,6 +123,7 @@ function describePlastic(plastic: PlasticOfLine): PlasticRecord {
     expiryDate: plastic.expiryDate,
     ...(deliveryStatus !== null && { deliveryStatus }),
     ...(deliveryChangedAt && { deliveryChangedAt: deliveryChangedAt.toISOString() }),
+    noticesGiven: plastic.noticesGiven,
     orderedAt: plastic.orderedAt.toISOString(),
     ...(endedAt && { endedAt: endedAt.toISOString() }),
   }

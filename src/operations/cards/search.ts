@@ -6,6 +6,7 @@ import type { Merchant } from '../../domain/merchant.ts'
 import type { Pan } from '../../domain/pan.ts'
 import { deriveOpenAmount, derivePaymentState, type PaymentState } from '../../domain/payment.ts'
 import { Problem } from '../../domain/problem.ts'
+import type { RenewalType } from '../../domain/product.ts'
 import type { RecordedTransaction } from '../../domain/transaction.ts'
 import { type TryStatus, tryStatus } from '../../domain/tries.ts'
 import type { PanFingerprint } from '../../hsm/contract/card.ts'
@@ -227,6 +228,9 @@ interface SupportedCard extends FoundCard {
   readonly productName: string
   readonly schemeName: string
   readonly pinRevealable: boolean
+  readonly renewalType: RenewalType
+  /** Whether a successor took its place, or it was reported as compromised. */
+  readonly retired: boolean
   readonly designId: string | null
   readonly pinStatus: TryStatus
   readonly cvvStatus: TryStatus
@@ -253,6 +257,7 @@ export async function findSupportedCard(
   const limits = collectCardLimits(context)
   return {
     ...foundCard(context, card),
+    retired: card.isRetired,
     pinStatus: tryStatus('pin', {
       limit: card.pinLimit,
       spent: card.pinSpent,

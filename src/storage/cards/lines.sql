@@ -10,7 +10,7 @@ select line.public_token as "publicToken", line.generation,
   line.card_type as "cardType", line.plastic_reason as "plasticReason", line.state,
   line.start_date as "startDate", line.expiry_date as "expiryDate",
   line.delivery_status as "deliveryStatus", line.delivery_changed_at as "deliveryChangedAt",
-  line.ordered_at as "orderedAt", line.ended_at as "endedAt"
+  line.notices_given as "noticesGiven", line.ordered_at as "orderedAt", line.ended_at as "endedAt"
 from list_line(
   p_public_token => :lineToken,
   p_before => :before,

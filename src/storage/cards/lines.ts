@@ -37,6 +37,8 @@ export interface PlasticOfLine {
   /** Null for an edition of a virtual card. */
   readonly deliveryStatus: DeliveryStatus | null
   readonly deliveryChangedAt: Date | null
+  /** How many notices of its renewal were given. */
+  readonly noticesGiven: number
   readonly orderedAt: Date
   /** When it was retired or cancelled. */
   readonly endedAt: Date | null

@@ -1,6 +1,6 @@
 import type { CardStatusCode } from '../../domain/card-status.ts'
 import type { ProductId, PublicToken } from '../../domain/identifiers.ts'
-import type { CardType } from '../../domain/product.ts'
+import type { CardType, RenewalType } from '../../domain/product.ts'
 import type { Connection, Database } from '../engine/database.ts'
 import { loadSharedStatements, loadStatements } from '../engine/statements.ts'
 import type { CardPosition } from './lists.ts'
@@ -78,6 +78,10 @@ interface CardOfAnyClient extends FoundCardRow {
   readonly productName: string
   readonly schemeName: string
   readonly pinRevealable: boolean
+  /** The card's own, or its product's. */
+  readonly renewalType: RenewalType
+  /** Whether a successor took its place, or it was reported as compromised. */
+  readonly isRetired: boolean
   readonly designId: string | null
   /** The first card of the line of cards that replaced each other, which has their limits. */
   readonly lineToken: PublicToken

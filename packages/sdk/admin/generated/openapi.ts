@@ -178,7 +178,7 @@ export interface paths {
         readonly patch?: never;
         readonly trace?: never;
     };
-    readonly "/cards/{publicToken}/timeline": {
+    readonly "/cards/{publicToken}/history": {
         readonly parameters: {
             readonly query?: never;
             readonly header?: never;
@@ -187,6 +187,26 @@ export interface paths {
         };
         /**
          * List the history of a card
+         * @description The line of the card: the cards that replaced each other, newest first, each with its plastics.
+         */
+        readonly get: operations["listCardHistoryOfAnyClient"];
+        readonly put?: never;
+        readonly post?: never;
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/cards/{publicToken}/timeline": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        /**
+         * List the timeline of a card
          * @description Changes with their deliveries, disclosures, tries and authorizations in one list, newest first.
          */
         readonly get: operations["listCardTimeline"];
@@ -2112,6 +2132,101 @@ export interface components {
              */
             readonly deliveryStatus: "Ordered" | "Produced" | "Shipped" | "Delivered" | "Returned" | "Cancelled";
         };
+        readonly CardOfHistory: {
+            /** @example 4820117360 */
+            readonly publicToken: string;
+            /** @example 400000******1234 */
+            readonly maskedPan: string;
+            /** @example 1001 */
+            readonly cardProduct: number;
+            /**
+             * Format: date-time
+             * @description When the card was created.
+             */
+            readonly createdAt: string;
+            /**
+             * @description The card that it replaced.
+             * @example 4820117361
+             */
+            readonly replacementFor?: string;
+            /**
+             * @description Why it replaced that card.
+             * @enum {string}
+             */
+            readonly reason?: "Lost" | "Stolen" | "Damaged" | "Compromised" | "Upgrade";
+            /**
+             * Format: date-time
+             * @description When it took the place of the cards before it.
+             */
+            readonly activatedAt?: string;
+            /** @description Whether a successor took its place, or it was reported as compromised. */
+            readonly retired: boolean;
+            /**
+             * Format: date-time
+             * @description When it was retired.
+             */
+            readonly retiredAt?: string;
+            /** @enum {string} */
+            readonly status: "Lost" | "Stolen" | "Closed" | "Expired" | "Restricted" | "Destroyed" | "Inactive" | "Active";
+            /** @enum {string} */
+            readonly cardStatusCode: "00" | "02" | "41" | "43" | "46" | "54" | "62" | "83";
+            readonly cardStatusDescription: string;
+            /** @description In the order of their numbers. */
+            readonly plastics: readonly {
+                /**
+                 * @description The PAN sequence number.
+                 * @example 1
+                 */
+                readonly plasticNumber: number;
+                /** @enum {string} */
+                readonly cardType: "Physical" | "Virtual";
+                /**
+                 * @description Why it was made.
+                 * @enum {string}
+                 */
+                readonly reason: "Issue" | "Renewal" | "Reprint" | "Conversion";
+                /**
+                 * @description `Waiting` until it becomes `Current`. The next one makes it `Retired`.
+                 * @enum {string}
+                 */
+                readonly state: "Waiting" | "Current" | "Retired" | "Cancelled";
+                /**
+                 * Format: date
+                 * @example 2030-11-30
+                 */
+                readonly startDate: string;
+                /**
+                 * Format: date
+                 * @example 2030-11-30
+                 */
+                readonly expiryDate: string;
+                /**
+                 * @description Of a physical edition.
+                 * @enum {string}
+                 */
+                readonly deliveryStatus?: "Ordered" | "Produced" | "Shipped" | "Delivered" | "Returned" | "Cancelled";
+                /**
+                 * Format: date-time
+                 * @description When its delivery status was reported.
+                 */
+                readonly deliveryChangedAt?: string;
+                /**
+                 * @description The notices `card.renewal_due` for it: the first at 60 days, the second at 30.
+                 * @example 1
+                 */
+                readonly noticesGiven: number;
+                /**
+                 * Format: date-time
+                 * @description When it was ordered.
+                 */
+                readonly orderedAt: string;
+                /**
+                 * Format: date-time
+                 * @description When it was retired or cancelled.
+                 */
+                readonly endedAt?: string;
+            }[];
+        };
         readonly Cardholder: {
             readonly embossName: string;
             readonly title: string | null;
@@ -3807,6 +3922,13 @@ export interface components {
             readonly schemeName: string;
             readonly designId: string | null;
             readonly pinRevealable: boolean;
+            /**
+             * @description The card's own, or its product's.
+             * @enum {string}
+             */
+            readonly renewalType: "Manual" | "Automatic";
+            /** @description Whether a successor took its place, or it was reported as compromised. */
+            readonly retired: boolean;
             readonly pinStatus: {
                 /** @enum {string} */
                 readonly status: "Unblocked" | "Blocked";
@@ -5035,6 +5157,47 @@ export interface operations {
             readonly 403: components["responses"]["InsufficientScope"];
             readonly 404: components["responses"]["CardNotFound"];
             readonly 409: components["responses"]["CardWithoutChip"];
+            readonly 421: components["responses"]["MisdirectedRequest"];
+            readonly 422: components["responses"]["ValidationFailed"];
+            readonly 429: components["responses"]["RateLimited"];
+            readonly 500: components["responses"]["InternalError"];
+            readonly 503: components["responses"]["Unavailable"];
+        };
+    };
+    readonly listCardHistoryOfAnyClient: {
+        readonly parameters: {
+            readonly query?: {
+                /** @description 1 to 100; default 100. */
+                readonly limit?: number;
+                /** @description From the `Link` header of the previous page. */
+                readonly cursor?: string;
+            };
+            readonly header?: never;
+            readonly path: {
+                readonly publicToken: string;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description OK */
+            readonly 200: {
+                headers: {
+                    readonly "X-Request-Id": components["headers"]["X-Request-Id"];
+                    readonly "Api-Version": components["headers"]["Api-Version"];
+                    readonly Link: components["headers"]["Link"];
+                    readonly RateLimit: components["headers"]["RateLimit"];
+                    readonly "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": readonly components["schemas"]["CardOfHistory"][];
+                };
+            };
+            readonly 400: components["responses"]["MalformedRequest"];
+            readonly 401: components["responses"]["Unauthenticated"];
+            readonly 403: components["responses"]["InsufficientScope"];
+            readonly 404: components["responses"]["CardNotFound"];
             readonly 421: components["responses"]["MisdirectedRequest"];
             readonly 422: components["responses"]["ValidationFailed"];
             readonly 429: components["responses"]["RateLimited"];

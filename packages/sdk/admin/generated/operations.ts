@@ -44,6 +44,7 @@ export const operationTable = {
   listAuditLogs: { method: 'GET', path: '/audit/logs', calls: 'reads' },
   listBatchPlastics: { method: 'GET', path: '/bureau/batches/{batchId}/plastics', calls: 'pages' },
   listCardAuthorizations: { method: 'GET', path: '/cards/{publicToken}/authorizations', calls: 'pages' },
+  listCardHistoryOfAnyClient: { method: 'GET', path: '/cards/{publicToken}/history', calls: 'pages' },
   listCardPayments: { method: 'GET', path: '/cards/{publicToken}/payments', calls: 'pages' },
   listCardTimeline: { method: 'GET', path: '/cards/{publicToken}/timeline', calls: 'pages' },
   listClients: { method: 'GET', path: '/clients', calls: 'pages' },

@@ -1557,7 +1557,6 @@ export interface components {
             readonly status: "Lost" | "Stolen" | "Closed" | "Expired" | "Restricted" | "Destroyed" | "Inactive" | "Active";
             /** @enum {string} */
             readonly cardStatusCode: "00" | "02" | "41" | "43" | "46" | "54" | "62" | "83";
-            /** @example Active */
             readonly cardStatusDescription: string;
             /** @description In the order of their numbers. */
             readonly plastics: readonly {
@@ -1598,6 +1597,11 @@ export interface components {
                  * @description When its delivery status was reported.
                  */
                 readonly deliveryChangedAt?: string;
+                /**
+                 * @description The notices `card.renewal_due` for it: the first at 60 days, the second at 30.
+                 * @example 1
+                 */
+                readonly noticesGiven: number;
                 /**
                  * Format: date-time
                  * @description When it was ordered.
@@ -4606,6 +4610,7 @@ export interface operations {
                      *             "state": "Current",
                      *             "startDate": "2026-11-20",
                      *             "expiryDate": "2030-11-30",
+                     *             "noticesGiven": 0,
                      *             "orderedAt": "2026-11-20T08:00:00.000Z"
                      *           }
                      *         ]

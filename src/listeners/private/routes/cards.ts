@@ -4,6 +4,7 @@ import Type from 'typebox'
 import { isPositiveInteger, isPublicToken, isUuid } from '../../../domain/identifiers.ts'
 import { parsePan } from '../../../domain/pan.ts'
 import type { Problem } from '../../../domain/problem.ts'
+import { listHistoryOfAnyClient } from '../../../operations/cards/history.ts'
 import {
   type CardSearch,
   findSupportedCard,
@@ -13,6 +14,7 @@ import {
 import { listTimeline, type TimelinePosition } from '../../../operations/cards/timeline.ts'
 import { findChipsOfAnyClient } from '../../../operations/chips/card-chips.ts'
 import { requireCaller, requireScope } from '../../http/authentication.ts'
+import { CardOfHistorySchema } from '../../http/card-history-members.ts'
 import { CardChipSchema } from '../../http/chip-members.ts'
 import * as pages from '../../http/pages.ts'
 import { requireExactlyOne } from '../../http/request.ts'
@@ -157,7 +159,7 @@ function parseSearch(
   return isPublicToken(publicToken) ? { publicToken } : null
 }
 
-/** Routes for a card of any client and its history. */
+/** Routes for a card of any client, its chip, its line and its timeline. */
 export function cardRoutes({ app, cards }: PrivateApi): void {
   app.get(
     '/cards/:publicToken',
@@ -199,12 +201,40 @@ export function cardRoutes({ app, cards }: PrivateApi): void {
     },
   )
   app.get(
+    '/cards/:publicToken/history',
+    {
+      config: support,
+      schema: {
+        operationId: 'listCardHistoryOfAnyClient',
+        summary: 'List the history of a card',
+        description:
+          'The line of the card: the cards that replaced each other, newest first, each with its ' +
+          'plastics.',
+        tags,
+        params,
+        querystring: pages.PageQuerySchema,
+        response: { 200: Type.Array(CardOfHistorySchema) },
+      },
+    },
+    async (request, reply) => {
+      const { cursor, limit } = request.query
+      const page = await listHistoryOfAnyClient(cards, parsePublicToken(request), {
+        before: pages.readCursor(cursor, ([before]) => (isPositiveInteger(before) ? before : null)),
+        limit: pages.parseLimit(limit),
+      })
+      if (page.next !== null) {
+        pages.linkNext(request, reply, { cursor: pages.writeCursor([page.next]) })
+      }
+      return [...page.cards]
+    },
+  )
+  app.get(
     '/cards/:publicToken/timeline',
     {
       config: support,
       schema: {
         operationId: 'listCardTimeline',
-        summary: 'List the history of a card',
+        summary: 'List the timeline of a card',
         description:
           'Changes with their deliveries, disclosures, tries and authorizations in one list, ' +
           'newest first.',

@@ -1,6 +1,6 @@
 import Type from 'typebox'
 import { cardStatusCodes, cardStatuses } from '../../../domain/card-status.ts'
-import { cardTypes } from '../../../domain/product.ts'
+import { cardTypes, renewalTypes } from '../../../domain/product.ts'
 import { explainedDeclineMembers } from '../../http/authorization-members.ts'
 import { paymentSums } from '../../http/payment-members.ts'
 import { recordedTransactionMembers } from '../../http/transaction-members.ts'
@@ -125,6 +125,10 @@ export const SupportedCardSchema = Type.Object({
   schemeName: Type.String(),
   designId: orNull,
   pinRevealable: Type.Boolean(),
+  renewalType: Type.Enum([...renewalTypes], { description: "The card's own, or its product's." }),
+  retired: Type.Boolean({
+    description: 'Whether a successor took its place, or it was reported as compromised.',
+  }),
   pinStatus: CardTryStatusSchema,
   cvvStatus: CardTryStatusSchema,
   statusReason: Type.Union(

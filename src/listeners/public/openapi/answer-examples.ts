@@ -2,6 +2,7 @@ const publicToken = '4820117360'
 const createdAt = '2026-11-20T08:00:00.000Z'
 const pinStatus = { status: 'Unblocked', description: 'The PIN can be used.', remainingTries: 3 }
 const cvvStatus = { status: 'Unblocked', description: 'The CVV can be used.', remainingTries: 3 }
+const validity = { startDate: '2026-11-20', expiryDate: '2030-11-30' }
 const cardStatus = { status: 'Active', cardStatusCode: '00', cardStatusDescription: 'Active' }
 
 const createdCard = {
@@ -11,8 +12,7 @@ const createdCard = {
   cardProduct: 1001,
   embossName: 'ANA LIM',
   maskedPan: '400000******1234',
-  startDate: '2026-11-20',
-  expiryDate: '2030-11-30',
+  ...validity,
   ...cardStatus,
 }
 const card = {
@@ -302,8 +302,8 @@ export const answerExamples: Readonly<Record<string, unknown>> = {
           cardType: 'Virtual',
           reason: 'Issue',
           state: 'Current',
-          startDate: '2026-11-20',
-          expiryDate: '2030-11-30',
+          ...validity,
+          noticesGiven: 0,
           orderedAt: createdAt,
         },
       ],

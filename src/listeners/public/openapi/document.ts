@@ -1,4 +1,5 @@
 import * as authorizations from '../../../operations/authorizations/authorization.ts'
+import { CardOfHistorySchema } from '../../http/card-history-members.ts'
 import type { Description } from '../../http/openapi/document.ts'
 import { MessageResultSchema } from '../../http/payment-members.ts'
 import { PaymentSchema, PaymentWithMessagesSchema } from '../../http/payment-schemas.ts'
@@ -9,7 +10,6 @@ import * as simulator from '../routes/simulator.ts'
 import * as virtualChip from '../routes/virtual-chip.ts'
 import * as recorded from '../schemas/authorizations.ts'
 import * as cardData from '../schemas/card-data.ts'
-import * as history from '../schemas/card-history.ts'
 import * as cards from '../schemas/cards.ts'
 import * as chips from '../schemas/chips.ts'
 import * as controls from '../schemas/controls.ts'
@@ -46,7 +46,7 @@ export const publicDescription = (
   tokenUrl: `${baseUrl}/oauth/token`,
   sources: {
     ...cards,
-    ...history,
+    CardOfHistorySchema,
     ...cardData,
     ...controls,
     ...authorizations,

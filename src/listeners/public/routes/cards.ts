@@ -11,11 +11,11 @@ import { listHistory } from '../../../operations/cards/history.ts'
 import { changeCardRecord } from '../../../operations/cards/record-changes.ts'
 import { changeCardStatus, findCardStatus } from '../../../operations/cards/status.ts'
 import { type AttemptPosition, listAttempts } from '../../../operations/cards/tries.ts'
+import { CardOfHistorySchema } from '../../http/card-history-members.ts'
 import * as pages from '../../http/pages.ts'
 import { markReplay, noContent, repeatable } from '../../http/repeatable.ts'
 import type { BodyRule } from '../../http/request.ts'
 import { createRequester, type PublicApi, parsePublicToken } from '../api.ts'
-import { CardOfHistorySchema } from '../schemas/card-history.ts'
 import * as cardSchemas from '../schemas/cards.ts'
 
 export function createCardRoute({ app, base, issuing }: PublicApi): void {

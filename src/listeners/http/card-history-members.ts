@@ -1,9 +1,9 @@
 import Type from 'typebox'
-import { plasticReasons, plasticStates } from '../../../domain/card-life.ts'
-import { deliveryStatuses } from '../../../domain/delivery.ts'
-import { cardTypes } from '../../../domain/product.ts'
-import { replacementReasons } from '../../../domain/replacement.ts'
-import { CardStatusSchema } from './cards.ts'
+import { plasticReasons, plasticStates } from '../../domain/card-life.ts'
+import { cardStatusCodes, cardStatuses } from '../../domain/card-status.ts'
+import { deliveryStatuses } from '../../domain/delivery.ts'
+import { cardTypes } from '../../domain/product.ts'
+import { replacementReasons } from '../../domain/replacement.ts'
 
 const date = Type.String({ format: 'date', examples: ['2030-11-30'] })
 const instant = (description: string) => Type.String({ format: 'date-time', description })
@@ -21,6 +21,12 @@ const PlasticSchema = Type.Object({
     Type.Enum([...deliveryStatuses], { description: 'Of a physical edition.' }),
   ),
   deliveryChangedAt: Type.Optional(instant('When its delivery status was reported.')),
+  noticesGiven: Type.Integer({
+    description: 'The notices `card.renewal_due` for it: the first at 60 days, the second at 30.',
+    minimum: 0,
+    maximum: 2,
+    examples: [1],
+  }),
   orderedAt: instant('When it was ordered.'),
   endedAt: Type.Optional(instant('When it was retired or cancelled.')),
 })
@@ -42,6 +48,8 @@ export const CardOfHistorySchema = Type.Object({
     description: 'Whether a successor took its place, or it was reported as compromised.',
   }),
   retiredAt: Type.Optional(instant('When it was retired.')),
-  ...CardStatusSchema.properties,
+  status: Type.Enum(Object.values(cardStatuses).map(({ status }) => status)),
+  cardStatusCode: Type.Enum([...cardStatusCodes]),
+  cardStatusDescription: Type.String(),
   plastics: Type.Array(PlasticSchema, { description: 'In the order of their numbers.' }),
 })

@@ -124,11 +124,14 @@ function actDetails(shown: Shown, act: Act, isDisclosure: boolean): Content {
     describeAuthorization(publicToken, others)
   const facts = known
     ? []
-    : Object.entries(others).map(([name, value]) => describeFact(name, value))
+    : Object.entries(others)
+        .filter(([name]) => !(name in otherCards))
+        .map(([name, value]) => describeFact(name, value))
   return html`${to !== undefined && html`<p>${statusName(from)} → ${statusName(to)}</p>`}
     ${reason && html`<p class="reason">“${reason}”</p>`}
     ${transaction && html`<p>${transaction}</p>`}
     ${known}
+    ${describeOtherCard(others)}
     ${facts.length > 0 && html`<p>${facts.join(' · ')}</p>`}
     ${deliveries.map((each) => deliveryLine(shown, each))}
     ${
@@ -143,6 +146,22 @@ function actDetails(shown: Shown, act: Act, isDisclosure: boolean): Content {
 }
 
 type EventFacts = Readonly<Record<string, unknown>>
+
+/** The members of events that name another card of the line. */
+const otherCards: Readonly<Record<string, string>> = {
+  replacementFor: 'Replaces card',
+  replacedBy: 'Replaced by card',
+  currentCard: 'Current card',
+}
+
+const describeOtherCard = (event: EventFacts): Content =>
+  Object.entries(otherCards).map(([name, words]) => {
+    const token = event[name]
+    return (
+      typeof token === 'string' &&
+      html`<p>${words} <a href="${path`/console/cards/${token}`}">${token}</a></p>`
+    )
+  })
 
 /** Describes the payment of an event after its change; null for other events. */
 function describePayment(publicToken: string, event: EventFacts): Html | null {
@@ -178,9 +197,15 @@ function describeFact(name: string, value: unknown): string {
     cardProduct: `Product ${value}`,
     cardStatusCode: statusName(value),
     cardType: String(value),
+    daysLeft: `${value} days left`,
+    deliveryStatus: `Delivery ${String(value).toLowerCase()}`,
     device: `Device ${value}`,
+    expiryDate: `Expires ${value}`,
     form: value === 'deviceKey' ? 'Sealed to a device key' : 'Sealed with a session key',
     includePin: value === true ? 'With the PIN' : 'Without the PIN',
+    members: Array.isArray(value) ? value.join(', ') : String(value),
+    pinMoved: value === true ? 'With the same PIN' : 'With a new PIN',
+    plasticNumber: `Plastic ${String(value).padStart(2, '0')}`,
     reference: `Reference ${value}`,
     remainingTries: left(Number(value)),
   }

@@ -1,4 +1,5 @@
 import Type, { type Static } from 'typebox'
+import { CardOfHistorySchema } from '../../listeners/http/card-history-members.ts'
 import { type Content, html } from '../../listeners/http/html.ts'
 import { PaymentSchema } from '../../listeners/http/payment-schemas.ts'
 import {
@@ -9,6 +10,13 @@ import { toProblem } from '../console.ts'
 import { badge, cursorAfter, instant, ledTo, refusal, statusBadge } from '../desk-parts.ts'
 import { type Act, formFields, type Page, path, type Screen, type Visit } from '../screen.ts'
 import { chipSection, describePinInChip, type FoundChip, findChip } from './card-chip.ts'
+import {
+  type CardOfLine,
+  describeSuccession,
+  lineSection,
+  plasticsSection,
+  retiredBadge,
+} from './card-life.ts'
 import {
   describeActor,
   left,
@@ -35,7 +43,7 @@ const acts = {
     name: 'Unfreeze',
     done: 'The card is active again.',
     hint: 'The card becomes active again.',
-    isFor: ({ cardStatusCode }: Card) => cardStatusCode === '62',
+    isFor: ({ cardStatusCode, retired }: Card) => cardStatusCode === '62' && !retired,
   },
   'pin/unblock': {
     name: 'Unblock PIN',
@@ -54,8 +62,8 @@ const acts = {
 } as const
 type ActName = keyof typeof acts
 
-function isOpen({ cardStatusCode }: Card): boolean {
-  return ['00', '02', '62'].includes(cardStatusCode)
+function isOpen({ cardStatusCode, retired }: Card): boolean {
+  return ['00', '02', '62'].includes(cardStatusCode) && !retired
 }
 
 export const cardScreen: Screen = {
@@ -75,6 +83,10 @@ async function cardPage(visit: Visit, above: Content): Promise<Page> {
     Type.Array(PaymentSchema),
   )
   const chip = await findChip(visit, publicToken)
+  const line = await visit.read(
+    `${path`/cards/${publicToken}/history`}?limit=100`,
+    Type.Array(CardOfHistorySchema),
+  )
   const { cursor } = visit.query
   const answer = await visit.call(
     'GET',
@@ -87,8 +99,8 @@ async function cardPage(visit: Visit, above: Content): Promise<Page> {
     body: html`${above}
       <div class="columns">
         <section aria-labelledby="card">
-          <h2 id="card">${statusBadge(card)}</h2>
-          ${facts(card)}
+          <h2 id="card">${statusBadge(card)}${retiredBadge(card)}</h2>
+          ${facts(card, line)}
         </section>
         <section aria-labelledby="tries">
           <h2 id="tries">PIN and CVV</h2>
@@ -104,13 +116,15 @@ async function cardPage(visit: Visit, above: Content): Promise<Page> {
           html`<p><a href="${path`/console/cards/${publicToken}/payments`}">All payments</a></p>`
         }
       </section>
+      ${lineSection(line, publicToken)}
+      ${plasticsSection(line, publicToken)}
       ${chipSection(chip)}
       <section aria-labelledby="limits"><h2 id="limits">Limits</h2>${limits}</section>
       ${timeline(visit, card, entries, cursorAfter(answer))}`,
   }
 }
 
-const facts = (card: Card): Content =>
+const facts = (card: Card, line: readonly CardOfLine[]): Content =>
   html`<dl>
     ${
       card.statusReason &&
@@ -130,6 +144,8 @@ const facts = (card: Card): Content =>
       <span class="fine">${card.productId} · ${card.schemeName} · ${card.cardType}</span>
     </dd>
     <dt>Expires</dt><dd>${card.expiryDate}</dd>
+    <dt>Renewal</dt><dd>${card.renewalType}</dd>
+    ${describeSuccession(line, card.publicToken)}
     <dt>Created</dt><dd>${instant(card.createdAt)}</dd>
   </dl>`
 
@@ -146,12 +162,12 @@ const tries = ({ cvvStatus, pinStatus }: Card, chip: FoundChip): Content =>
 
 function actions(visit: Visit, card: Card): Content {
   const names = Object.keys(acts) as ActName[]
-  const open = visit.scopes.has('support.write')
-    ? names.filter((name) => acts[name].isFor(card))
-    : []
-  const none = visit.scopes.has('support.write')
-    ? 'The card is closed permanently and cannot be changed.'
-    : 'Your role can read cards, but not change them.'
+  const mayChange = visit.scopes.has('support.write')
+  const open = mayChange ? names.filter((name) => acts[name].isFor(card)) : []
+  const closed = card.retired
+    ? 'The card is retired and cannot be changed.'
+    : 'The card is closed permanently and cannot be changed.'
+  const none = mayChange ? closed : 'Your role can read cards, but not change them.'
   return html`<section aria-labelledby="actions">
     <h2 id="actions">Actions</h2>
     ${open.map(
@@ -167,7 +183,7 @@ function actions(visit: Visit, card: Card): Content {
     )}
     ${open.length === 0 && html`<p class="empty">${none}</p>`}
     ${
-      visit.scopes.has('support.write') &&
+      mayChange &&
       html`<form method="post" action="${path`/console/cards/${card.publicToken}/cardholder`}">
         ${formFields(visit)}
         <button class="quiet">Show the cardholder’s name</button>

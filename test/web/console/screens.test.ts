@@ -260,6 +260,13 @@ suite('each screen', { skip: chromium.leftOut }, () => {
     assert.match(text, /block application\s+(pending|sent)/)
   })
 
+  test('says on the page of a card where its plastics are, and which card replaces it', async () => {
+    const { text } = await loadOnce('/console/cards/:publicToken')
+    assert.match(text, /01\s+Waiting\s+Reprint/)
+    assert.match(text, /00\s+Current\s+Issue/)
+    assert.match(text, /Replaced by\s+Card \d{10}/)
+  })
+
   test('is loaded from this listener alone, in no more than 150 kB with everything that it needs', async () => {
     for (const { path } of screens) {
       const { bytes, elsewhere } = await loadOnce(path)

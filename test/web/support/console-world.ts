@@ -46,6 +46,7 @@ export const openWorld = async (service: Console, text: string | null): Promise<
   })
   const payment = await payAndClear(service, card.publicToken, text ?? 'Corner Bakery')
   await useChip(service, card.publicToken, 'USD')
+  await renewAndReplace(service, card.publicToken)
   await decideElsewhere(service, text)
   const { approvalId } = await askForAdministrator(
     service,
@@ -133,6 +134,19 @@ const useChip = async (service: Console, publicToken: string, currency: string):
     await send('/simulator/authorizations', { publicToken, amount: 500, currency, ...chip })
   }
   await send(`/cards/${publicToken}/chip/commands`, { command: 'block_application' })
+}
+
+/** Lets a card wait for its next plastic, which was sent, and for its successor. */
+const renewAndReplace = async (service: Console, publicToken: string): Promise<void> => {
+  for (const [path, body] of [
+    [`/sandbox/plastics/${publicToken}/0/deliver`, {}],
+    [`/cards/${publicToken}/renew`, { renewStep: 'RenewWithSameExpiry' }],
+    [`/sandbox/plastics/${publicToken}/1/ship`, {}],
+    [`/cards/${publicToken}/replace`, { reason: 'Damaged' }],
+  ] as const) {
+    const { status, text } = await service.call('POST', path, { body })
+    if (status >= 300) throw new Error(`${path}: ${text}`)
+  }
 }
 
 /** Lets a key await both of its components. */

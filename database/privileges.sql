@@ -69,7 +69,7 @@ grant insert, update, delete on card_digest, row_digest to :"service";
 grant insert, update on audit_erasure to :"service";
 
 -- Jobs of renewals. Each order is an act of its own.
-grant insert, update on renewal_job, renewal_job_card to :"service";
+grant insert, update, delete on renewal_job, renewal_job_card to :"service";
 
 -- People and approvals.
 grant insert, update on person to :"service";

@@ -15,7 +15,10 @@ export const reportedStatuses = ['Produced', 'Shipped', 'Delivered', 'Returned']
 
 export type ReportedStatus = (typeof reportedStatuses)[number]
 
-/** The statuses that the bureau may report next. A returned plastic is at its end. */
+/**
+ * The statuses that the bureau may report next. A returned plastic is at its end,
+ * unless the client cancels its renewal.
+ */
 const deliveryMoves: Readonly<Record<DeliveryStatus, readonly ReportedStatus[]>> = {
   Ordered: ['Produced', 'Returned'],
   Produced: ['Shipped', 'Returned'],

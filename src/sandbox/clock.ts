@@ -28,12 +28,7 @@ export function movableClock(start: Date | null): MovableClock {
     now,
     moveTo(instant) {
       if (instant < now()) return false
-      if (instant.getUTCFullYear() > lastClockYear) {
-        throw validationFailed({
-          pointer: '/now',
-          detail: `must not be after the year ${lastClockYear}`,
-        })
-      }
+      refuseFarInstant(instant)
       offsetMs = instant.getTime() - Date.now()
       return true
     },
@@ -44,36 +39,52 @@ export function movableClock(start: Date | null): MovableClock {
   }
 }
 
+function refuseFarInstant(instant: Date): void {
+  if (instant.getUTCFullYear() <= lastClockYear) return
+  const detail = `must not be after the year ${lastClockYear}`
+  throw validationFailed({ pointer: '/now', detail })
+}
+
 /**
  * A clock whose moves execute due work: notices, renewals and expiries of cards in the order of
  * their days, and the expiry of holds.
+ *
+ * The clock is moved from day to day: background work meanwhile has the day whose turn it is. A
+ * repeat of a move that failed goes on from the day that was reached. Moves take turns.
  */
-export const sweepingClock = (clock: MovableClock, context: CardContext, stop: AbortSignal) => ({
-  now: clock.now,
-  async moveTo(
+export function sweepingClock(clock: MovableClock, context: CardContext, stop: AbortSignal) {
+  let turn: Promise<unknown> = Promise.resolve()
+
+  async function move(
     instant: Date,
     request: RepeatableRequest | null,
   ): Promise<Answer<{ readonly now: string }>> {
-    const from = clock.now()
-    let moved: { readonly now: string } | null = null
-    // The work may be repeated, but the clock is moved once.
-    const move = () => {
-      const isMoved = clock.moveTo(instant)
-      const now = clock.now().toISOString()
-      if (isMoved) return { now }
-      throw validationFailed({ pointer: '/now', detail: `must not be before ${now}` })
-    }
     const answer = await once(context, request, async () => {
-      moved ??= move()
-      return moved
+      const now = clock.now()
+      if (instant < now) {
+        const detail = `must not be before ${now.toISOString()}`
+        throw validationFailed({ pointer: '/now', detail })
+      }
+      refuseFarInstant(instant)
+      return { now: instant.toISOString() }
     })
-    if (!answer.replayed) {
-      await sweepDays(context, from, clock.now(), stop)
-      await expireHolds(context, stop)
-    }
+    await sweepDays(context, { from: clock.now(), to: instant }, clock.moveTo, stop)
+    await expireHolds(context, stop)
     return answer
-  },
-})
+  }
+
+  return {
+    now: clock.now,
+    moveTo(
+      instant: Date,
+      request: RepeatableRequest | null,
+    ): Promise<Answer<{ readonly now: string }>> {
+      const moved = turn.then(() => move(instant, request))
+      turn = moved.catch(() => undefined)
+      return moved
+    },
+  }
+}
 
 /** The largest multiple of ten within a byte: larger bytes would favour low digits. */
 const fairBytes = 250

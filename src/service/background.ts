@@ -19,7 +19,7 @@ import { advanceKeys, followKeys } from '../operations/keys/rotate.ts'
 import { recordUses } from '../operations/keys/uses.ts'
 import { expireHolds } from '../operations/payments/expiry.ts'
 import { sweepCards } from '../operations/renewals/automatic.ts'
-import { doRenewals } from '../operations/renewals/jobs.ts'
+import { deleteOldRenewals, doRenewals } from '../operations/renewals/jobs.ts'
 import { startDelivery } from '../operations/webhooks/delivery.ts'
 import { deleteOldApprovals } from '../storage/approvals/approvals.ts'
 import { thinCheckpoints } from '../storage/audit-log/checkpoints.ts'
@@ -64,6 +64,7 @@ export function startBackground(
       // record, and deletes outdated rows.
       ...[
         (stop: AbortSignal) => sweepCards(context, stop),
+        (stop: AbortSignal) => deleteOldRenewals(context, stop),
         (stop: AbortSignal) => expireHolds(context, stop),
         (stop: AbortSignal) => recordLostBlocks(context, stop),
         (stop: AbortSignal) => expireOneTimeRecords(database, new Date(), stop),

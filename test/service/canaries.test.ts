@@ -228,10 +228,11 @@ before(async () => {
     'GET /bureau/batches/:batchId': takenBatch,
     'GET /bureau/batches/:batchId/plastics': takenBatch,
     'PUT /bureau/batches/:batchId/acknowledgement': takenBatch,
-    'POST /bureau/plastics/:publicToken/:plasticNumber/status': async () => ({
-      ...(await orderedPlastic()),
-      body: { deliveryStatus: 'Produced' },
-    }),
+    'POST /bureau/plastics/:publicToken/:plasticNumber/status': async () => {
+      const plastic = await orderedPlastic()
+      await service.call('POST', '//bureau/batches', { ...asAdmin, body: { limit: 500 } })
+      return { ...plastic, body: { deliveryStatus: 'Produced' } }
+    },
     ...Object.fromEntries(
       ['ship', 'deliver', 'return'].map((act) => [
         `POST ${t}/sandbox/plastics/:publicToken/:plasticNumber/${act}`,

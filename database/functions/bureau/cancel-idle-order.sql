@@ -1,13 +1,15 @@
--- Cancels the order of a plastic whose card was closed or retired before a batch took it, and
--- records the event. A plastic that waits is cancelled with its renewal.
+-- Cancels the order of a plastic that is no longer to be made, before a batch takes it, and records
+-- the event: its last day is before p_today, or its card was closed or retired. A plastic that
+-- waits is cancelled with its renewal. The renewal of an expired card is made.
 --
--- Returns whether it was done: not if the card is open, or the plastic is no longer ordered.
+-- Returns whether it was done: not if the plastic is to be made, or is no longer ordered.
 -- Lock order: card, plastic.
 --
 -- Distributed by p_public_token, beside card.
 create or replace function cancel_idle_order(
   p_public_token text,
-  p_plastic_number integer
+  p_plastic_number integer,
+  p_today date
 ) returns boolean
 language plpgsql
 as $function$
@@ -17,15 +19,19 @@ declare
   -- Citus rejects clock functions in an update.
   v_now timestamptz := clock_timestamp();
 begin
-  if v_card.status_code in ('02', '00', '62') and v_card.retired_at is null then
-    return false;
-  end if;
   select * into v_plastic
   from plastic
   where public_token = p_public_token and plastic_number = p_plastic_number
     and delivery_status = 'Ordered' and batch_id is null
   for no key update;
-  if not found then
+  if not found
+    or v_card.retired_at is null
+      and v_plastic.expiry_date >= p_today
+      and (
+        v_card.status_code in ('02', '00', '62')
+        or v_card.status_code = '54' and v_plastic.state = 'Waiting'
+      )
+  then
     return false;
   end if;
   if v_plastic.state = 'Waiting' then

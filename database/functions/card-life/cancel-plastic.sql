@@ -4,8 +4,8 @@
 -- A plastic can be cancelled until it is produced, and again after it was returned. Lock order:
 -- card, plastic, key. The call does everything or nothing.
 --
--- Returns whether it was done. It is not done if the card belongs to another client or is closed,
--- or the plastic does not wait or was produced, or if the key was not free.
+-- Returns whether it was done. It is not done if the card belongs to another client, is closed or
+-- retired, or the plastic does not wait or was produced, or if the key was not free.
 --
 -- Distributed by p_public_token, beside card.
 create or replace function cancel_plastic(
@@ -26,7 +26,10 @@ declare
   v_card card := lock_card(p_public_token);
   v_now timestamptz := clock_timestamp();
 begin
-  if v_card.client_id is distinct from p_client_id then
+  if v_card.client_id is distinct from p_client_id
+    or v_card.retired_at is not null
+    or v_card.status_code not in ('02', '00', '62', '54')
+  then
     return false;
   end if;
   perform

@@ -62,6 +62,15 @@ begin
   then
     return false;
   end if;
+  -- A job that resumes may come back to a card that it renewed.
+  if p_renewal_job_id is not null and exists (
+    select
+    from plastic
+    where public_token = p_public_token and renewal_job_id = p_renewal_job_id
+  )
+  then
+    return false;
+  end if;
   if not claim_idempotency_key(
     p_claimant_id, p_key_hashes, p_request_fingerprint, p_claim_id, p_answer
   )

@@ -1,5 +1,5 @@
 -- Gives a notice that a card is to be renewed, once: the first at 60 days, the second at 30. A card
--- that is renewed already, closed or retired gets none, and is passed over for good.
+-- that is renewed already, replaced, closed or retired gets none, and is passed over for good.
 --
 -- Returns whether the turn of the notice was taken: not if another process came first, or the
 -- plastic is no longer the current one. Lock order: card, plastic.
@@ -28,6 +28,7 @@ begin
     or v_card.retired_at is not null
     or v_card.waiting_expiry_date is not null
     or v_days_left < 0
+    or find_successor(v_card.line_token, v_card.generation, p_today) is not null
   then
     return true;
   end if;

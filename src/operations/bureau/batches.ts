@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto'
+import { formatDate } from '../../domain/calendar.ts'
 import type { Requester } from '../../domain/client.ts'
-import type { DeliveryStatus } from '../../domain/delivery.ts'
+import { batchSizeMax, type DeliveryStatus } from '../../domain/delivery.ts'
 import type { ProductId, PublicToken } from '../../domain/identifiers.ts'
 import { Problem } from '../../domain/problem.ts'
 import type { CardType } from '../../domain/product.ts'
@@ -24,8 +25,8 @@ interface Batch {
 }
 
 /**
- * Takes the oldest ordered plastics into a batch of the bureau's client. Orders of cards that were
- * closed meanwhile are cancelled.
+ * Takes the oldest ordered plastics into a batch of the bureau's client. Orders that are no longer
+ * to be made are cancelled.
  * @returns null if no plastic is ordered.
  */
 export async function takeBatch(
@@ -34,13 +35,12 @@ export async function takeBatch(
   limit: number,
   request: RepeatableRequest | null,
 ): Promise<Answer<Batch | null>> {
-  await cancelIdleOrders(context.database, limit)
+  const today = formatDate(context.now())
+  await cancelIdleOrders(context.database, today)
   const { clientId } = bureau
   return once(context, request, async (connection) => {
-    const orders = await storedBatches.listOrders(connection, limit)
     const key = { batchId: randomUUID(), clientId }
-    const open = orders.filter(({ isOpen }) => isOpen)
-    const plasticCount = await storedBatches.takePlastics(connection, key, open)
+    const plasticCount = await takeOldest(connection, key, today, limit)
     if (plasticCount === 0) return null
     // The batch discloses names and addresses to the bureau.
     await recordAct(connection, bureau, {
@@ -53,16 +53,30 @@ export async function takeBatch(
   })
 }
 
-/** The greatest number of lists of orders that are cancelled before a batch. */
-const roundsMax = 10
+/** Takes the oldest orders. Those that another batch takes meanwhile are followed by others. */
+async function takeOldest(
+  connection: Connection,
+  batch: { readonly batchId: string; readonly clientId: string },
+  today: string,
+  limit: number,
+): Promise<number> {
+  for (;;) {
+    const orders = await storedBatches.listOrders(connection, today, limit)
+    const open = orders.filter(({ isOpen }) => isOpen)
+    const taken = await storedBatches.takePlastics(connection, batch, open)
+    if (taken > 0 || open.length === 0) return taken
+  }
+}
 
-/** Cancels the oldest orders of closed cards, which would stand before those of open ones. */
-async function cancelIdleOrders(database: Database, limit: number): Promise<void> {
-  for (let round = 0; round < roundsMax; round += 1) {
-    const orders = await storedBatches.listOrders(database, limit)
-    const idle = orders.filter(({ isOpen }) => !isOpen)
-    for (const order of idle) await cancelIdleOrder(database, order)
-    if (idle.length === 0) return
+/** Cancels all orders of closed cards, which would stand before those of open ones. */
+async function cancelIdleOrders(database: Database, today: string): Promise<void> {
+  let isProgress = true
+  while (isProgress) {
+    isProgress = false
+    const orders = await storedBatches.listOrders(database, today, batchSizeMax)
+    for (const { isOpen, ...plastic } of orders) {
+      if (!isOpen && (await cancelIdleOrder(database, plastic, today))) isProgress = true
+    }
   }
 }
 

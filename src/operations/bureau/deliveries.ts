@@ -1,6 +1,7 @@
 import type { Requester } from '../../domain/client.ts'
 import { listReports, noPlastic, type ReportedStatus } from '../../domain/delivery.ts'
 import { Problem } from '../../domain/problem.ts'
+import { findBatch } from '../../storage/bureau/batches.ts'
 import {
   changeDeliveryStatus,
   findDelivery,
@@ -18,9 +19,10 @@ interface DeliveryReport extends PlasticKey {
 }
 
 /**
- * Records what the bureau reports of a plastic of any card. A report of the present status changes
+ * Records what the bureau reports of a plastic that it took. A report of the present status changes
  * nothing.
- * @throws `Problem` `card_not_found`, `not_found`; `delivery_conflict` if another status is next.
+ * @throws `Problem` `card_not_found`, `not_found`, also if no batch of the bureau's client has the
+ *   plastic; `delivery_conflict` if another status is next.
  */
 export async function reportDelivery(
   context: CardContext,
@@ -30,9 +32,15 @@ export async function reportDelivery(
 ): Promise<Answer<null>> {
   const clientId = await findOwner(context.database, report.publicToken)
   if (clientId === null) throw new Problem('card_not_found')
+  // The batch of a plastic never changes.
+  const batchId = (await findDelivery(context.database, report))?.batchId ?? null
+  const batch = batchId && (await findBatch(context.database, { batchId, clientId: operatorId }))
+  if (!batch) throw new Problem('not_found', { detail: notTaken })
   const actor = { clientId, requestId, operatorId }
   return moveDelivery(context, actor, { ...report, mayPassOver: false }, request)
 }
+
+const notTaken = 'No batch of your client has a plastic of the card with this number.'
 
 /**
  * Does in a sandbox what the bureau would report of a plastic of the client's own card. The
@@ -63,7 +71,8 @@ const moveDelivery = (
     request,
     async (claimFor) => {
       const { database } = context
-      const from = await findDelivery(database, { publicToken, plasticNumber })
+      const plastic = { publicToken, plasticNumber }
+      const from = (await findDelivery(database, plastic))?.deliveryStatus ?? null
       if (from === null) throw new Problem('not_found', { detail: noPlastic })
       const reports = listReports(from, to)
       if (!reports || (reports.length > 1 && !mayPassOver)) {

@@ -107,7 +107,7 @@ export function planRenewal(
 
 /**
  * Cancels the plastic that waits. The present one is used further.
- * @throws `Problem` `card_not_found`, `nothing_to_migrate`, `renewal_produced`.
+ * @throws `Problem` `card_not_found`, `card_closed`, `nothing_to_migrate`, `renewal_produced`.
  */
 export const cancelRenewal = (
   context: cards.CardContext,
@@ -118,6 +118,7 @@ export const cancelRenewal = (
   commitOnce<null>(context, request, async (claimFor) => {
     const card = await findCard(context, requester, publicToken)
     const { waitingDeliveryStatus, waitingNumber } = card
+    if (lifeActs[findLifeStatus(context, card)].renew === 'no') throw new Problem('card_closed')
     if (waitingNumber === null) throw new Problem('nothing_to_migrate')
     if (waitingDeliveryStatus !== 'Ordered' && waitingDeliveryStatus !== 'Returned') {
       throw new Problem('renewal_produced')

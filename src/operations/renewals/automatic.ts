@@ -96,13 +96,14 @@ async function renewCards(
 }
 
 /**
- * Does what a sweep on each day would have done when a clock is moved over several days, in the
- * order of the days.
+ * Moves a clock over several days, and does what a sweep on each day would have done, in the order
+ * of the days.
+ * @param moveTo moves the clock of the context.
  */
 export async function sweepDays(
   context: RenewalContext,
-  from: Date,
-  to: Date,
+  { from, to }: { readonly from: Date; readonly to: Date },
+  moveTo: (instant: Date) => void,
   stop: AbortSignal,
 ): Promise<void> {
   const { database } = context
@@ -121,9 +122,10 @@ export async function sweepDays(
     if (day >= last) break
     day = findNextDay(day, offsets)
     if (day >= last) break
-    const at = new Date(`${day}T12:00:00Z`)
-    await sweepCards({ ...context, now: () => at }, stop)
+    moveTo(new Date(`${day}T00:00:00Z`))
+    await sweepCards(context, stop)
   }
+  if (!stop.aborted) moveTo(to)
   await sweepCards(context, stop)
 }
 

@@ -2,10 +2,16 @@ import { randomUUID } from 'node:crypto'
 import type { Requester } from '../../domain/client.ts'
 import type { ProductId, PublicToken } from '../../domain/identifiers.ts'
 import { Problem } from '../../domain/problem.ts'
+import { findGrantedProduct } from '../../storage/products/products.ts'
 import * as storedJobs from '../../storage/renewals/jobs.ts'
 import type { CardContext } from '../cards/cards.ts'
 import { type Answer, once, type RepeatableRequest } from '../idempotency/idempotency.ts'
-import { foreseeRenewal, orderDueRenewal, type RenewalContext } from './order.ts'
+import {
+  foreseeRenewal,
+  orderDueRenewal,
+  type RenewalContext,
+  type RenewalOutcome,
+} from './order.ts'
 
 /** The cards of a product that are renewed together. */
 interface RequestedRenewals {
@@ -30,14 +36,22 @@ interface RenewalJob extends RequestedRenewals {
   readonly finishedAt: string | null
 }
 
-/** Requests that the cards of a product are renewed. Background work does it. */
-export const requestRenewals = (
+/**
+ * Requests that the cards of a product are renewed. Background work does it.
+ * @throws `Problem` `product_not_available`.
+ */
+export async function requestRenewals(
   context: CardContext,
   { clientId, requestId }: Requester,
   { dryRun, expiringBefore, productId }: RequestedRenewals,
   request: RepeatableRequest | null,
-): Promise<Answer<RenewalJob>> =>
-  once(context, request, async (connection) => {
+): Promise<Answer<RenewalJob>> {
+  // Before the transaction, which an embedded database runs alone.
+  if (!(await findGrantedProduct(context.database, clientId, productId))) {
+    const detail = 'must be the productId of an active product that is granted to your client'
+    throw new Problem('product_not_available', { errors: [{ pointer: '/productId', detail }] })
+  }
+  return once(context, request, async (connection) => {
     const jobId = randomUUID()
     await storedJobs.insertJob(connection, {
       jobId,
@@ -46,11 +60,13 @@ export const requestRenewals = (
       expiringBefore,
       isDryRun: dryRun,
       requestId,
+      requestedAt: context.now(),
     })
     const job = await storedJobs.findJob(connection, jobId, clientId)
     if (!job) throw new Error('The job was not stored.')
     return composeJob(job, [])
   })
+}
 
 /** Returns a job of the requester with its counts. @throws `Problem` `not_found`. */
 export async function findRenewals(
@@ -90,27 +106,43 @@ const atOnce = 8
 /** The number of cards that are listed in one transaction, or read at a time. */
 const stepSize = 200
 
+/** The number of jobs that take turns. */
+const jobsAtOnce = 100
+
 /**
- * Does the jobs that wait, the oldest first. Each step is recorded, so that a job resumes where its
- * process was lost, and each card is renewed once, also if several processes do the job.
+ * Does the jobs that wait, in turns of some cards, so that a long job does not delay a short one.
+ * Each step is recorded, so that a job resumes where its process was lost, and each card is renewed
+ * once, also if several processes do the job.
  * @param stop ends it between two cards.
+ * @throws the first error, once each job had its turn: a job that fails delays no other.
  */
 export async function doRenewals(
   context: RenewalContext,
   stop: AbortSignal = new AbortController().signal,
 ): Promise<void> {
-  const { database } = context
   while (!stop.aborted) {
-    const job = await storedJobs.findJobToDo(database)
-    if (!job) return
-    if (job.state === 'Listing') {
-      await database.transaction((connection) =>
-        storedJobs.listNextCards(connection, job, stepSize),
-      )
-    } else {
-      await renewNextCards(context, job, stop)
+    const jobs = await storedJobs.listJobsToDo(context.database, jobsAtOnce)
+    if (jobs.length === 0) return
+    const errors: unknown[] = []
+    for (const job of jobs) {
+      if (stop.aborted) return
+      // All cards of a turn have the same day.
+      const at = context.now()
+      await takeTurn({ ...context, now: () => at }, job, stop).catch((error) => errors.push(error))
     }
+    if (errors.length > 0) throw errors[0]
   }
+}
+
+async function takeTurn(
+  context: RenewalContext,
+  job: storedJobs.UndoneJob,
+  stop: AbortSignal,
+): Promise<void> {
+  if (job.state === 'Working') return renewNextCards(context, job, stop)
+  await context.database.transaction((connection) =>
+    storedJobs.listNextCards(connection, job, stepSize),
+  )
 }
 
 async function renewNextCards(
@@ -120,15 +152,34 @@ async function renewNextCards(
 ): Promise<void> {
   const { database } = context
   const publicTokens = await storedJobs.listJobCards(database, jobId, stepSize)
+  const errors: unknown[] = []
   const renewOne = async (publicToken: PublicToken): Promise<void> => {
     const card = { publicToken, clientId }
-    const outcome = isDryRun
-      ? await foreseeRenewal(context, card)
-      : await orderDueRenewal(context, card, { jobId, requestId })
+    const renewing = isDryRun
+      ? foreseeRenewal(context, card)
+      : orderDueRenewal(context, card, { jobId, requestId })
+    // A card that fails has its turn, too. Without a database, its outcome is not recorded either.
+    const outcome = await renewing.catch((error): RenewalOutcome => {
+      errors.push(error)
+      return 'internal_error'
+    })
     await storedJobs.setOutcome(database, jobId, publicToken, outcome)
   }
   for (let from = 0; from < publicTokens.length && !stop.aborted; from += atOnce) {
     await Promise.all(publicTokens.slice(from, from + atOnce).map(renewOne))
   }
   if (publicTokens.length === 0) await storedJobs.finishJob(database, jobId, context.now())
+  if (errors.length > 0) throw errors[0]
+}
+
+/** How long a job is kept after it has finished. */
+const keptMs = 30 * 24 * 3_600_000
+
+/** Deletes the jobs that finished more than 30 days ago. The plastics that they ordered stay. */
+export async function deleteOldRenewals(
+  { database, now }: RenewalContext,
+  stop: AbortSignal = new AbortController().signal,
+): Promise<void> {
+  const finishedBefore = new Date(now().getTime() - keptMs)
+  while (!stop.aborted && (await storedJobs.deleteOldJob(database, finishedBefore, stepSize)));
 }

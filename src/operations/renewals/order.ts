@@ -36,12 +36,10 @@ export async function orderDueRenewal(
   const { database } = context
   const { clientId, publicToken } = card
   for (let attempt = 0; attempt < attemptsMax; attempt += 1) {
+    // A process that was lost after its order did not record it.
+    if (origin && (await hasPlasticOfJob(database, publicToken, origin.jobId))) return 'ordered'
     const plan = await planOf(context, card)
-    if (typeof plan === 'string') {
-      // A process that was lost after its order did not record it.
-      const isOrdered = origin && (await hasPlasticOfJob(database, publicToken, origin.jobId))
-      return isOrdered ? 'ordered' : plan
-    }
+    if (typeof plan === 'string') return plan
     const isDone = await orderRenewal(database, {
       ...plan,
       publicToken,
@@ -69,8 +67,9 @@ async function planOf(
 ): Promise<PlannedRenewal | ProblemCode> {
   const card = await findCardToRenew(context.database, publicToken, clientId)
   if (!card) return 'card_not_found'
+  const at = context.now()
   try {
-    return planRenewal(context, card, { step: 'Renew' }, formatDate(context.now()))
+    return planRenewal({ now: () => at }, card, { step: 'Renew' }, formatDate(at))
   } catch (error) {
     if (error instanceof Problem && error.status < 500) return error.code
     throw error

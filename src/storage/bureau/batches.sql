@@ -1,11 +1,17 @@
 -- The batches of the bureau.
 
--- The oldest orders. A plastic whose card was closed or retired is no longer made.
+-- The oldest orders. A plastic that has expired, or whose card was closed or retired, is no longer
+-- made. An expired card has its renewal made, which waits.
 -- name: list_orders
 select ordered.public_token as "publicToken", ordered.plastic_number as "plasticNumber",
-  card.status_code in ('02', '00', '62') and card.retired_at is null as "isOpen"
+  card.retired_at is null
+    and ordered.expiry_date >= :today
+    and (
+      card.status_code in ('02', '00', '62')
+      or card.status_code = '54' and ordered.state = 'Waiting'
+    ) as "isOpen"
 from (
-  select public_token, plastic_number, ordered_at
+  select public_token, plastic_number, ordered_at, expiry_date, state
   from plastic
   where delivery_status = 'Ordered' and batch_id is null
   order by ordered_at, public_token

@@ -9,15 +9,21 @@ const declare = loadStatements(import.meta.url)
 
 /** A plastic that no batch has taken. */
 interface OrderRow extends PlasticKey {
-  /** Whether its card is neither closed nor retired. */
+  /** Whether it is to be made: its card is neither closed nor retired, and it has not expired. */
   readonly isOpen: boolean
 }
 
-const selectOrders = declare<{ limit: number }, OrderRow>('list_orders')
+const selectOrders = declare<{ today: string; limit: number }, OrderRow>('list_orders')
 
-/** Lists the oldest orders. */
-export const listOrders = (connection: Connection, limit: number): Promise<OrderRow[]> =>
-  selectOrders(connection, { limit })
+/**
+ * Lists the oldest orders.
+ * @param today `YYYY-MM-DD`
+ */
+export const listOrders = (
+  connection: Connection,
+  today: string,
+  limit: number,
+): Promise<OrderRow[]> => selectOrders(connection, { today, limit })
 
 /** A batch, named by the client system of the bureau that took it. */
 interface BatchKey {

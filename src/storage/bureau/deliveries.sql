@@ -1,7 +1,7 @@
 -- The delivery of plastics. The rules of a change are in database/functions/bureau.
 
 -- name: find_delivery
-select delivery_status as "deliveryStatus"
+select delivery_status as "deliveryStatus", batch_id::text as "batchId"
 from plastic
 where public_token = :publicToken and plastic_number = :plasticNumber;
 
@@ -27,5 +27,6 @@ select change_delivery_status(
 -- name: cancel_idle_order
 select cancel_idle_order(
   p_public_token => :publicToken,
-  p_plastic_number => :plasticNumber
+  p_plastic_number => :plasticNumber,
+  p_today => :today
 ) as "isDone";

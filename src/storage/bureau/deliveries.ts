@@ -12,14 +12,20 @@ export interface PlasticKey {
   readonly plasticNumber: number
 }
 
-const select = declare<PlasticKey, { deliveryStatus: DeliveryStatus | null }>('find_delivery')
+/** Where a plastic is, and the batch that took it. */
+interface DeliveryRow {
+  /** Null for a virtual card. */
+  readonly deliveryStatus: DeliveryStatus | null
+  readonly batchId: string | null
+}
 
-/** Returns the delivery status of a plastic; null if there is no such plastic, or it is virtual. */
+const select = declare<PlasticKey, DeliveryRow>('find_delivery')
+
+/** Returns the delivery of a plastic, or null if there is no such plastic. */
 export const findDelivery = async (
   connection: Connection,
   plastic: PlasticKey,
-): Promise<DeliveryStatus | null> =>
-  firstRow(await select(connection, plastic))?.deliveryStatus ?? null
+): Promise<DeliveryRow | null> => firstRow(await select(connection, plastic))
 
 interface DeliveryMove {
   readonly plasticNumber: number
@@ -41,12 +47,16 @@ export const changeDeliveryStatus = async (
 ): Promise<boolean> =>
   firstRow(await change(connection, { ...cardActParameters(act), ...move }))?.isDone ?? false
 
-const cancel = declare<PlasticKey, Done>('cancel_idle_order')
+const cancel = declare<PlasticKey & { readonly today: string }, Done>('cancel_idle_order')
 
-/** Cancels the order of a plastic whose card was closed or retired. */
+/**
+ * Cancels the order of a plastic that is no longer to be made.
+ * @param today `YYYY-MM-DD`
+ * @returns whether it was done: not if the card or the plastic has changed meanwhile.
+ */
 export const cancelIdleOrder = async (
   connection: Connection,
   { plasticNumber, publicToken }: PlasticKey,
-): Promise<void> => {
-  await cancel(connection, { publicToken, plasticNumber })
-}
+  today: string,
+): Promise<boolean> =>
+  firstRow(await cancel(connection, { publicToken, plasticNumber, today }))?.isDone ?? false

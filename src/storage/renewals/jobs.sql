@@ -2,9 +2,11 @@
 
 -- name: insert_job
 insert into renewal_job (
-  job_id, client_id, product_id, expiring_before, is_dry_run, request_id
+  job_id, client_id, product_id, expiring_before, is_dry_run, request_id, requested_at
 )
-values (:jobId, :clientId, :productId, :expiringBefore, :isDryRun, :requestId);
+values (
+  :jobId, :clientId, :productId, :expiringBefore, :isDryRun, :requestId, :requestedAt
+);
 
 -- name: find_job
 select job_id::text as "jobId", product_id as "productId", expiring_before as "expiringBefore",
@@ -19,7 +21,7 @@ where job_id = :jobId
 group by outcome
 order by outcome;
 
--- name: find_job_to_do
+-- name: list_jobs_to_do
 select job_id::text as "jobId", client_id as "clientId", product_id as "productId",
   expiring_before as "expiringBefore", is_dry_run as "isDryRun", request_id as "requestId", state,
   coalesce(listed_valid_until, '0001-01-01') as "listedValidUntil",
@@ -30,7 +32,7 @@ select job_id::text as "jobId", client_id as "clientId", product_id as "productI
 from renewal_job
 where state <> 'Done'
 order by requested_at, job_id
-limit 1;
+limit :limit;
 
 -- The columns are those of card_by_client_expiry, so that a page is one walk of it.
 -- name: list_cards_of_job
@@ -79,3 +81,25 @@ where public_token = :publicToken and job_id = :jobId and outcome is null;
 update renewal_job
 set state = 'Done', finished_at = :now
 where job_id = :jobId and state = 'Working';
+
+-- The job that finished first, of those that finished before a time.
+-- name: find_old_job
+select job_id::text as "jobId"
+from renewal_job
+where finished_at < :finishedBefore
+order by finished_at
+limit 1;
+
+-- name: list_cards_of_old_job
+select public_token as "publicToken"
+from renewal_job_card
+where job_id = :jobId
+limit :limit;
+
+-- name: delete_job_cards
+delete from renewal_job_card
+where public_token = any(:publicTokens::text[]) and job_id = :jobId;
+
+-- name: delete_job
+delete from renewal_job
+where job_id = :jobId;

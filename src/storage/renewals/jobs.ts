@@ -16,9 +16,12 @@ interface NewJob {
   readonly requestId: string
 }
 
-const insert = declare<NewJob>('insert_job')
+const insert = declare<NewJob & { readonly requestedAt: Date }>('insert_job')
 
-export const insertJob = async (connection: Connection, job: NewJob): Promise<void> => {
+export const insertJob = async (
+  connection: Connection,
+  job: NewJob & { readonly requestedAt: Date },
+): Promise<void> => {
   await insert(connection, job)
 }
 
@@ -65,11 +68,11 @@ export interface UndoneJob extends NewJob {
   readonly listedToken: string
 }
 
-const selectToDo = declare<object, UndoneJob>('find_job_to_do')
+const selectToDo = declare<{ limit: number }, UndoneJob>('list_jobs_to_do')
 
-/** Returns the oldest job that is not done, or null. */
-export const findJobToDo = async (connection: Connection): Promise<UndoneJob | null> =>
-  firstRow(await selectToDo(connection, {}))
+/** Lists the oldest jobs that are not done. */
+export const listJobsToDo = (connection: Connection, limit: number): Promise<UndoneJob[]> =>
+  selectToDo(connection, { limit })
 
 /** A place in the order of the cards of a client by expiry. */
 interface CardPlace {
@@ -161,4 +164,30 @@ export const finishJob = async (
   now: Date,
 ): Promise<void> => {
   await finish(connection, { jobId, now })
+}
+
+const selectOld = declare<{ finishedBefore: Date }, { jobId: string }>('find_old_job')
+const selectOldCards = declare<{ jobId: string; limit: number }, { publicToken: PublicToken }>(
+  'list_cards_of_old_job',
+)
+const deleteCards = declare<{ jobId: string; publicTokens: readonly string[] }>('delete_job_cards')
+const deleteJob = declare<{ jobId: string }>('delete_job')
+
+/**
+ * Deletes at most `limit` cards of the oldest job that finished before a time, and the job after
+ * its last card.
+ * @returns whether there was such a job.
+ */
+export async function deleteOldJob(
+  connection: Connection,
+  finishedBefore: Date,
+  limit: number,
+): Promise<boolean> {
+  const job = firstRow(await selectOld(connection, { finishedBefore }))
+  if (!job) return false
+  const cards = await selectOldCards(connection, { ...job, limit })
+  const publicTokens = cards.map(({ publicToken }) => publicToken)
+  if (publicTokens.length > 0) await deleteCards(connection, { ...job, publicTokens })
+  if (publicTokens.length < limit) await deleteJob(connection, job)
+  return true
 }

@@ -281,6 +281,7 @@ const samples: Readonly<Record<string, () => Promise<Sample>>> = {
   },
   'POST /bureau/plastics/:publicToken/:plasticNumber/status': async () => {
     const { publicToken } = await service.createCard({ cardType: 'Physical' })
+    await administer('POST', '/bureau/batches', { limit: 500 })
     const path = `//bureau/plastics/${publicToken}/0/status`
     return { path, body: { deliveryStatus: 'Produced' } }
   },

@@ -49,6 +49,13 @@ for (const { name, open, skip } of databaseEngines) {
     const createCard = async (members: object = {}) =>
       (await service.createCard({ cardType: 'Physical', ...members })).publicToken
 
+    /** A card whose plastic the bureau has. */
+    const createTaken = async () => {
+      const card = await createCard()
+      await takeAll()
+      return card
+    }
+
     /** Leaves nothing ordered for the next test. */
     const takeAll = async () => {
       while ((await take(500)) !== null);
@@ -143,7 +150,7 @@ for (const { name, open, skip } of databaseEngines) {
     })
 
     test('a plastic is produced, shipped and delivered, each with one event', async () => {
-      const card = await createCard()
+      const card = await createTaken()
       for (const status of ['Produced', 'Shipped', 'Shipped', 'Delivered']) {
         assert.equal((await report(card, status)).status, 204, status)
       }
@@ -155,7 +162,7 @@ for (const { name, open, skip } of databaseEngines) {
     })
 
     test('a status out of order is refused with the present one, and changes nothing', async () => {
-      const card = await createCard()
+      const card = await createTaken()
       const early = await report(card, 'Shipped')
       assert.deepEqual([early.status, early.json.code], [409, 'delivery_conflict'])
       assert.match(early.json.detail, /Ordered/)
@@ -167,7 +174,7 @@ for (const { name, open, skip } of databaseEngines) {
     })
 
     test('reports of one plastic at once have one event for each status', async () => {
-      const card = await createCard()
+      const card = await createTaken()
       const answers = await Promise.all(Array.from({ length: 8 }, () => report(card, 'Produced')))
       assert.ok(answers.every(({ status }) => status === 204))
       assert.equal((await listDeliveries(card)).length, 1)
@@ -187,6 +194,74 @@ for (const { name, open, skip } of databaseEngines) {
       assert.deepEqual(await listDeliveries(closed), [
         { plasticNumber: 0, deliveryStatus: 'Cancelled' },
       ])
+    })
+
+    test('orders of many closed cards do not hide that of an open one from small batches', async () => {
+      await takeAll()
+      for (let count = 0; count < 12; count += 1) {
+        const closed = await createCard()
+        await service.call('PUT', `/cards/${closed}/status`, { body: { cardStatusCode: '83' } })
+      }
+      const open = await createCard()
+      const batch = await take(1)
+      const listed = await listPlastics(batch?.batchId ?? '')
+      assert.deepEqual(
+        listed.map(({ publicToken }: { publicToken: string }) => publicToken),
+        [open],
+      )
+    })
+
+    test('batches at once with a small limit each find an order while there are some', async () => {
+      await takeAll()
+      for (let count = 0; count < 4; count += 1) await createCard()
+      const batches = await Promise.all([1, 2, 3, 4].map(() => take(1)))
+      assert.deepEqual(
+        batches.map((batch) => batch?.plasticCount),
+        [1, 1, 1, 1],
+      )
+    })
+
+    test('the renewal of an expired card is made, and its former order is cancelled', async () => {
+      await takeAll()
+      const card = await createCard()
+      await sql(
+        service.database,
+        `update card set status_code = '54', status_before_expiry = '02',
+           start_date = current_date - 100, expiry_date = current_date - 10
+         where public_token = $1`,
+        [card],
+      )
+      await sql(
+        service.database,
+        `update plastic set start_date = current_date - 100, expiry_date = current_date - 10
+         where public_token = $1`,
+        [card],
+      )
+      assert.equal((await service.call('POST', `/cards/${card}/renew`, { body: {} })).status, 204)
+      const [plastic, ...others] = await listPlastics((await take())?.batchId ?? '')
+      assert.deepEqual([plastic?.publicToken, plastic?.plasticNumber, others], [card, 1, []])
+      assert.deepEqual(await listDeliveries(card), [
+        { plasticNumber: 0, deliveryStatus: 'Cancelled' },
+      ])
+      const migrate = { body: { renewStep: 'Migrate' } }
+      assert.equal((await service.call('POST', `/cards/${card}/renew`, migrate)).status, 204)
+    })
+
+    test('only the client whose batch has a plastic reports it', async () => {
+      await takeAll()
+      const card = await createCard()
+      const early = await report(card, 'Produced')
+      assert.deepEqual([early.status, early.json.code], [404, 'not_found'])
+      assert.equal(await deliveryOf(card), 'Ordered')
+      const batch = await take()
+      assert.equal((await report(card, 'Produced')).status, 204)
+      await sql(
+        service.database,
+        "update bureau_batch set client_id = 'another-bureau' where batch_id = $1",
+        [batch?.batchId ?? null],
+      )
+      assert.equal((await report(card, 'Shipped')).status, 404)
+      assert.equal(await deliveryOf(card), 'Produced')
     })
 
     test('in a sandbox, the client delivers its own plastic, and passes what lies between', async () => {

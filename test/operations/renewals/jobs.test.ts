@@ -4,7 +4,7 @@ import { once } from 'node:events'
 import { before, suite, test } from 'node:test'
 import { setTimeout as pause } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
-import { doRenewals } from '../../../src/operations/renewals/jobs.ts'
+import { deleteOldRenewals, doRenewals } from '../../../src/operations/renewals/jobs.ts'
 import { openPostgres } from '../../support/postgres.ts'
 import {
   openServerDatabase,
@@ -127,7 +127,7 @@ suite('renewals of many cards', { skip: postgres.leftOut }, () => {
     assert.equal((await read(jobId)).due, 0)
     const other = await service.call('GET', `/renewals/${jobId}`, { as: 'otherClient' })
     assert.equal(other.status, 404)
-    const own = { productId: 1001, expiringBefore: '2031-09-01' }
+    const own = { productId: 2001, expiringBefore: '2031-09-01' }
     const asked = await service.call('POST', '/renewals', { as: 'otherClient', body: own })
     await doRenewals(service.issuing)
     const path = `/renewals/${asked.json.jobId}`
@@ -140,5 +140,57 @@ suite('renewals of many cards', { skip: postgres.leftOut }, () => {
     const first = await service.call('POST', '/renewals', given)
     const again = await service.call('POST', '/renewals', given)
     assert.equal(again.json.jobId, first.json.jobId)
+  })
+
+  test('a product that is not granted to the client is refused, and makes no job', async () => {
+    const body = { productId: 99_999, expiringBefore: '2031-09-01' }
+    const { json, status } = await service.call('POST', '/renewals', { body })
+    assert.deepEqual([status, json.code], [422, 'product_not_available'])
+    assert.equal(json.errors[0].pointer, '/productId')
+  })
+
+  test('a card that fails is refused, and delays neither its job nor another', async () => {
+    await sql(
+      service.database,
+      "update renewal_job set state = 'Done', finished_at = now() where state <> 'Done'",
+    )
+    const [broken, sound] = await Promise.all(
+      [1, 2].map(() => service.createCard({ cardType: 'Virtual', expiryDate: '2031-03' })),
+    )
+    await sql(
+      service.database,
+      `create function fail_order() returns trigger language plpgsql as
+       $$ begin raise exception 'planted'; end $$`,
+    )
+    await sql(
+      service.database,
+      `create trigger fail_order before insert on plastic for each row
+       when (new.public_token = '${broken?.publicToken}') execute function fail_order()`,
+    )
+    const jobId = await request({ expiringBefore: '2031-04-01' })
+    const other = await request({ productId: 1002 })
+    await assert.rejects(doRenewals(service.issuing), /planted/)
+    await doRenewals(service.issuing)
+    const { ordered, refused, requestedAt, status } = await read(jobId)
+    assert.deepEqual([status, ordered, refused], ['Done', 1, { internal_error: 1 }])
+    assert.equal(requestedAt.slice(0, 10), '2031-03-15')
+    assert.equal((await read(other)).status, 'Done')
+    await sql(service.database, 'drop trigger fail_order on plastic')
+    const renewed = await service.call('GET', `/cards/${sound?.publicToken}`)
+    assert.equal(renewed.json.expiryDate, '2035-03-31')
+  })
+
+  test('a job is deleted with its cards 30 days after it finished', async () => {
+    const jobId = await request({ dryRun: true })
+    await doRenewals(service.issuing)
+    const after = (days: number) => () => new Date(Date.parse(today) + days * 86_400_000)
+    await deleteOldRenewals({ ...service.issuing, now: after(29) })
+    assert.equal((await read(jobId)).status, 'Done')
+    await deleteOldRenewals({ ...service.issuing, now: after(31) })
+    assert.equal((await service.call('GET', `/renewals/${jobId}`)).status, 404)
+    const rows = await sql(service.database, 'select from renewal_job_card where job_id = $1', [
+      jobId,
+    ])
+    assert.equal(rows.length, 0)
   })
 })

@@ -426,7 +426,7 @@ export interface paths {
         readonly put?: never;
         /**
          * Report where a plastic is
-         * @description `Ordered`, `Produced`, `Shipped`, `Delivered`, in this order; `Returned` from each. A report of the present status changes nothing.
+         * @description `Ordered`, `Produced`, `Shipped`, `Delivered`, in this order; `Returned` from each. A report of the present status changes nothing. Only the client that took the batch of a plastic reports it.
          */
         readonly post: operations["reportDelivery"];
         readonly delete?: never;

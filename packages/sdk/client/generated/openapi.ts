@@ -4909,6 +4909,8 @@ export interface operations {
             /**
              * @description `idempotency_key_in_use`: A request with this Idempotency-Key is still running.
              *
+             *     `card_closed`: The card is closed permanently.
+             *
              *     `nothing_to_migrate`: No plastic of the card waits.
              *
              *     `renewal_produced`: The plastic has been produced.
@@ -6048,6 +6050,8 @@ export interface operations {
              * @description `validation_failed`: The request has members that are not valid.
              *
              *     `idempotency_key_reused`: This Idempotency-Key belongs to another request.
+             *
+             *     `product_not_available`: This card product is not available.
              */
             readonly 422: {
                 headers: {

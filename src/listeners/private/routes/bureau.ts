@@ -126,7 +126,8 @@ export function plasticRoutes({ app, cards }: PrivateApi): void {
         summary: 'Report where a plastic is',
         description:
           '`Ordered`, `Produced`, `Shipped`, `Delivered`, in this order; `Returned` from each. ' +
-          'A report of the present status changes nothing.',
+          'A report of the present status changes nothing. Only the client that took the batch ' +
+          'of a plastic reports it.',
         tags,
         params: Type.Object({ publicToken: Type.String(), plasticNumber: Type.String() }),
         body: ReportDeliverySchema,

@@ -13,7 +13,12 @@ export function renewalJobRoutes({ app, base, issuing }: PublicApi): void {
   app.post(
     `${base}/renewals`,
     {
-      config: { access: 'cards.write', repeatable: true, bodyRequired: true },
+      config: {
+        access: 'cards.write',
+        repeatable: true,
+        bodyRequired: true,
+        problems: ['product_not_available'],
+      },
       schema: {
         operationId: 'requestRenewals',
         summary: 'Renew the cards of a product',

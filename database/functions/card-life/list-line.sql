@@ -39,26 +39,24 @@ as $function$
 #variable_conflict use_column
 declare
   v_place record;
+  v_cards integer := 0;
 begin
   for v_place in
-    select listed.*
-    from (
-      (
-        select place.successor_token, place.generation, place.replaced_token, place.reason,
-          place.activated_at
-        from card_line as place
-        where (place.public_token, place.generation) < (p_public_token, p_before)
-          and place.public_token >= p_public_token
-        order by place.public_token desc, place.generation desc
-        limit p_limit
-      )
-      union all
-      select p_public_token, 0, null, null, null
-      where p_before > 0
-    ) as listed (successor_token, generation, replaced_token, reason, activated_at)
-    order by listed.generation desc
-    limit p_limit
+    (
+      select place.successor_token, place.generation, place.replaced_token, place.reason,
+        place.activated_at
+      from card_line as place
+      where (place.public_token, place.generation) < (p_public_token, p_before)
+        and place.public_token >= p_public_token
+      order by place.public_token desc, place.generation desc
+      limit p_limit
+    )
+    union all
+    select p_public_token, 0, null, null, null
+    where p_before > 0
   loop
+    exit when v_cards = p_limit;
+    v_cards := v_cards + 1;
     return query
     select card.public_token, v_place.generation, v_place.replaced_token, v_place.reason,
       v_place.activated_at, card.product_id, card.masked_pan, card.status_code,

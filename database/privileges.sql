@@ -85,6 +85,7 @@ declare
   v_parts constant text[] := array[
     'add_seen_atc',
     'apply_controls',
+    'carry_controls',
     'carry_tries',
     'choose_payment_effect',
     'compute_increment',
@@ -92,6 +93,7 @@ declare
     'derive_open_amount',
     'derive_payment_state',
     'describe_payment_change',
+    'end_waiting_plastic',
     'expire_card',
     'find_partial_approval',
     'find_payment_to_change',

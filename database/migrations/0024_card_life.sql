@@ -60,6 +60,9 @@ create table card_line (
   reason text not null
     check (reason in ('Lost', 'Stolen', 'Damaged', 'Compromised', 'Upgrade')),
   created_at timestamptz not null default now(),
+  -- The version of the successor's controls that were copied; null for controls that the client
+  -- gave to a successor.
+  carried_controls_version integer,
   -- When the successor was activated. From then on, no earlier card of the line can be replaced.
   activated_at timestamptz,
   primary key (public_token, generation)

@@ -5,8 +5,8 @@ export const cardLifeConflicts = {
     title: 'The card is already replaced.',
     explanation:
       'A card has one successor at a time. The member replacedBy names the successor, which is ' +
-      'the card to replace now. A successor that is closed before it was ever active does not ' +
-      'count: the card can then be replaced again.',
+      'the card to replace, renew or convert now. A successor that is closed before it was ever ' +
+      'active does not count: the card can then be replaced or renewed again.',
   },
   not_replaced: {
     status: 409,
@@ -43,7 +43,8 @@ export const cardLifeConflicts = {
     explanation:
       'No renewal was ordered, or it was made current or cancelled already. A plastic that was ' +
       'returned is not in the hands of its cardholder. It cannot become current, but can be ' +
-      'cancelled. Nothing was done.',
+      'cancelled. If it is the plastic of a converted card, order another with ' +
+      'RenewWithSameExpiry. Nothing was done.',
   },
   renewal_produced: {
     status: 409,

@@ -8,6 +8,9 @@
 -- has that PIN. p_chip_pin_block is null unless the successor has a chip, which then learns the PIN
 -- by a command.
 --
+-- The controls of the card in use are carried again, unless the successor has controls of its own
+-- (carry_controls).
+--
 -- Lock order: line, key, counter. Returns whether it was done. It is not done if the card belongs
 -- to another client, is not inactive, has expired or is replaced by an activated card, if its PIN
 -- has another version, or if the key was not free.
@@ -108,7 +111,8 @@ begin
       p_request_id, p_operator_id
     );
   end if;
-  perform finish_activation(v_line, p_pin_source_token, p_request_id, p_operator_id);
+  perform finish_activation(v_line, p_pin_source_token, p_today, p_request_id, p_operator_id);
+  perform carry_controls(p_public_token, p_successor_token, p_request_id, p_operator_id);
   return true;
 end
 $function$;

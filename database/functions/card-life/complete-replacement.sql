@@ -44,7 +44,7 @@ begin
   then
     return false;
   end if;
-  perform retire_card(p_replaced_token, v_successor_token, p_request_id, null);
+  perform retire_card(p_replaced_token, v_successor_token, p_today, p_request_id, null);
   return true;
 end
 $function$;

@@ -6,6 +6,7 @@
 create or replace function finish_activation(
   p_line text[],
   p_pin_source_token text,
+  p_today date,
   p_request_id text,
   p_operator_id text
 ) returns void
@@ -23,7 +24,7 @@ begin
   foreach v_public_token in array p_line loop
     continue when v_public_token = v_successor_token;
     v_is_retired_now := retire_card(
-      v_public_token, v_successor_token, p_request_id, p_operator_id
+      v_public_token, v_successor_token, p_today, p_request_id, p_operator_id
     );
     if v_public_token = p_pin_source_token then
       v_is_source_retired_now := v_is_retired_now;

@@ -11,11 +11,11 @@
 --
 -- A card whose last day is before p_today expires first, with an event of its own. An expired card
 -- can still be renewed if its last day is not before p_expired_since, and leaves the status 54 when
--- the plastic becomes current. A retired card has no further plastic. p_renewal_job_id is null
--- unless a job ordered it. Lock order: card, key. The call does everything or nothing.
+-- the plastic becomes current. A retired or replaced card has no further plastic. A plastic
+-- that waits and has expired is cancelled. p_renewal_job_id is null unless a job ordered it. Lock order: card, key. The call does everything or nothing.
 --
 -- Returns whether it was done. It is not done if the card belongs to another client, has changed,
--- or has a plastic that waits, or if the key was not free.
+-- has a successor or a plastic that waits, or if the key was not free.
 --
 -- Distributed by p_public_token, beside card.
 create or replace function order_plastic(
@@ -46,7 +46,7 @@ declare
 begin
   if v_card.client_id is distinct from p_client_id
     or v_card.retired_at is not null
-    or v_card.waiting_expiry_date is not null
+    or v_card.waiting_expiry_date >= p_today
     or p_plastic_number is distinct from v_card.last_plastic_number + 1
     or p_expiry_date < v_card.expiry_date
     or p_expiry_date < p_today
@@ -60,6 +60,9 @@ begin
     or v_card.status_code not in ('02', '00', '62', '54')
     or v_is_expired and v_card.valid_until < p_expired_since
   then
+    return false;
+  end if;
+  if find_successor(v_card.line_token, v_card.generation, p_today) is not null then
     return false;
   end if;
   -- A job that resumes may come back to a card that it renewed.
@@ -79,6 +82,9 @@ begin
   end if;
   if v_is_expired and v_card.status_code <> '54' then
     v_card := expire_card(p_public_token);
+  end if;
+  if v_card.waiting_expiry_date is not null then
+    v_card := end_waiting_plastic(v_card, p_request_id, p_operator_id);
   end if;
   v_card_type := case p_reason when 'Conversion' then 'Physical' else v_card.card_type end;
   insert into plastic (

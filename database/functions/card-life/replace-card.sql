@@ -3,8 +3,9 @@
 --
 -- p_public_token is the first card of the line, on whose node all its cards are. The replaced card
 -- must have the status p_from, and no successor that can still be active. It moves to p_to in the
--- same transaction if that is another status (41, 43); if p_is_compromised, it is retired. An
--- expired card must have been valid on p_expired_since.
+-- same transaction if that is another status (41, 43); if p_is_retired, it is retired. An expired
+-- card must have been valid on p_expired_since. A successor that expired unused, and is passed over,
+-- is retired.
 --
 -- The replaced card must still have the type, the reference, the design and the personal data that
 -- the caller read, so that a change of its record is not lost. The reference, the design and the
@@ -30,7 +31,7 @@ create or replace function replace_card(
   p_client_id text,
   p_from text,
   p_to text,
-  p_is_compromised boolean,
+  p_is_retired boolean,
   p_today date,
   p_expired_since date,
   p_reason text,
@@ -77,6 +78,7 @@ declare
   v_generation integer;
   v_sequence integer;
   v_new_token text;
+  v_passed_token text;
 begin
   select product_version into v_version
   from client_product
@@ -158,8 +160,22 @@ begin
   if v_new_token is null then
     perform undo_act('The token is taken.');
   end if;
-  insert into card_line (public_token, generation, successor_token, replaced_token, reason)
-  values (p_public_token, v_generation, p_successor_token, p_replaced_token, p_reason);
+  insert into card_line (
+    public_token, generation, successor_token, replaced_token, reason, carried_controls_version
+  )
+  values (
+    p_public_token, v_generation, p_successor_token, p_replaced_token, p_reason,
+    (
+      -- A successor that was never active passes on the controls that it was given itself.
+      select case
+        when count(*) = 0 then least(v_card.controls_version, 1)
+      end
+      from card_line
+      where public_token = p_public_token and generation = v_card.generation
+        and activated_at is null
+        and carried_controls_version is distinct from v_card.controls_version
+    )
+  );
   insert into plastic (
     public_token, plastic_number, card_type, reason, state, start_date, expiry_date,
     delivery_status, free_texts
@@ -206,11 +222,22 @@ begin
   );
   if p_status_code = '00' then
     perform finish_activation(
-      v_line || p_successor_token, p_pin_source_token, p_request_id, null
+      v_line || p_successor_token, p_pin_source_token, p_today, p_request_id, null
     );
-  elsif p_is_compromised then
-    perform retire_card(p_replaced_token, p_successor_token, p_request_id, null);
+  elsif p_is_retired then
+    perform retire_card(p_replaced_token, p_successor_token, p_today, p_request_id, null);
   end if;
+  for v_passed_token in
+    select card.public_token
+    from card_line
+    join card on card.public_token = card_line.successor_token
+    where card_line.public_token = p_public_token
+      and card_line.generation > v_card.generation and card_line.generation < v_generation
+      and (card.status_code = '54' or card.valid_until < p_today)
+    order by card_line.generation
+  loop
+    perform retire_card(v_passed_token, p_successor_token, p_today, p_request_id, null);
+  end loop;
   return true;
 end
 $function$;

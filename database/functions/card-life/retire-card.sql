@@ -1,5 +1,6 @@
 -- Retires a card whose place another card of its line takes: it is restricted and can never be
--- active again. An expired card keeps its status, and can no longer be renewed. Records the events.
+-- active again. A card whose last day is before p_today expires first. An expired card keeps its
+-- status, and can no longer be renewed. Records the events.
 --
 -- The caller has locked the line. A card that is closed or retired does not change.
 --
@@ -7,6 +8,7 @@
 create or replace function retire_card(
   p_public_token text,
   p_replaced_by text,
+  p_today date,
   p_request_id text,
   p_operator_id text
 ) returns boolean
@@ -19,6 +21,9 @@ declare
 begin
   if v_card.retired_at is not null or v_card.status_code not in ('02', '00', '62', '54') then
     return false;
+  end if;
+  if v_card.status_code <> '54' and v_card.valid_until < p_today then
+    v_card := expire_card(p_public_token);
   end if;
   v_sequence := v_card.last_sequence + 1;
   if v_card.status_code in ('02', '00') then

@@ -10,6 +10,7 @@ import { isFinal } from '../../domain/card-status.ts'
 import type { PublicToken } from '../../domain/identifiers.ts'
 import { Problem, validationFailed } from '../../domain/problem.ts'
 import * as stored from '../../storage/cards/renewals.ts'
+import { findSuccessor } from '../../storage/cards/replacements.ts'
 import { type Answer, commitOnce, type RepeatableRequest } from '../idempotency/idempotency.ts'
 import * as cards from './cards.ts'
 import { type FreeTexts, sealFreeTexts } from './free-texts.ts'
@@ -31,9 +32,9 @@ interface Renewal extends FreeTexts {
 /**
  * Renews a card: orders its next plastic, or makes the plastic that waits current. The plastic of a
  * virtual card is current at once.
- * @throws `Problem` `card_not_found`, `card_closed`, `renewal_not_due`, `renewal_in_progress`,
- *   `nothing_to_migrate`, `too_many_plastics`; `validation_failed` for an expiry that the product
- *   does not allow.
+ * @throws `Problem` `card_not_found`, `card_closed`, `card_already_replaced`, `renewal_not_due`,
+ *   `renewal_in_progress`, `nothing_to_migrate`, `too_many_plastics`; `validation_failed` for an
+ *   expiry that the product does not allow.
  */
 export const renewCard = (
   context: cards.CardContext,
@@ -57,7 +58,7 @@ export const renewCard = (
       )
       return { isDone, result: null }
     }
-    const { plasticNumber, ...plan } = planRenewal(context, card, renewal, today)
+    const { plasticNumber, ...plan } = await planRenewal(context, card, renewal, today)
     const isDone = await stored.orderPlastic(
       context.database,
       { ...act, plasticNumber },
@@ -89,13 +90,14 @@ export interface PlannedRenewal {
  * @param today `YYYY-MM-DD`
  * @throws as {@link renewCard}.
  */
-export function planRenewal(
-  context: Pick<cards.CardContext, 'now'>,
+export async function planRenewal(
+  context: Pick<cards.CardContext, 'database' | 'now'>,
   card: stored.CardToRenew,
   renewal: Pick<Renewal, 'step' | 'expiry'>,
   today: string,
-): PlannedRenewal {
+): Promise<PlannedRenewal> {
   refuseRenewal(card, findLifeStatus(context, card), today)
+  await refuseReplaced(context, card, today)
   return {
     plasticNumber: nextPlasticNumber(card),
     isCurrent: card.cardType === 'Virtual',
@@ -140,8 +142,8 @@ interface Conversion extends FreeTexts {
 /**
  * Converts a virtual card to a physical one, with the same number and expiry. The card works on
  * without its plastic, which is inactive until it is activated.
- * @throws `Problem` `card_not_found`, `card_closed`, `card_status_conflict`, `too_many_plastics`,
- *   `conversion_not_supported`.
+ * @throws `Problem` `card_not_found`, `card_closed`, `card_already_replaced`,
+ *   `card_status_conflict`, `too_many_plastics`, `conversion_not_supported`.
  */
 export const convertCard = (
   context: cards.CardContext,
@@ -154,6 +156,7 @@ export const convertCard = (
     const card = await findCard(context, requester, publicToken)
     refuseConversion(card, findLifeStatus(context, card))
     const today = formatDate(context.now())
+    await refuseReplaced(context, card, today)
     const plasticNumber = nextPlasticNumber(card)
     const { embossName } = await revealPersonalData(context.hsm, publicToken, card.personalData)
     const converted = { ...card, cardType: 'Physical', startDate: today } as const
@@ -178,6 +181,7 @@ export const convertCard = (
 /**
  * Activates the plastic of a converted card.
  * @returns whether it was done: not if the card has changed meanwhile.
+ * @throws `Problem` `nothing_to_migrate` if the plastic was returned.
  */
 export async function activateConverted(
   context: cards.CardContext,
@@ -185,7 +189,9 @@ export async function activateConverted(
   publicToken: PublicToken,
   claim: stored.PlasticAct['claim'],
 ): Promise<boolean> {
-  const { plasticNumber } = await findCard(context, requester, publicToken)
+  const card = await findCard(context, requester, publicToken)
+  refuseReturned(card)
+  const { plasticNumber } = card
   const act = { ...pickActor(requester), publicToken, plasticNumber, claim }
   return stored.activatePlastic(context.database, act, formatDate(context.now()))
 }
@@ -226,7 +232,10 @@ const findGraceStart = ({ renewalGraceMonths }: stored.CardToRenew, today: strin
 function findMigrated(card: stored.CardToRenew, status: LifeStatus, today: string): number {
   if (lifeActs[status].renew === 'no') throw new Problem('card_closed')
   const { isPlasticInactive, plasticNumber, waitingDeliveryStatus, waitingNumber } = card
-  if (waitingNumber === null && isPlasticInactive && status === '00') return plasticNumber
+  if (waitingNumber === null && isPlasticInactive && status === '00') {
+    refuseReturned(card)
+    return plasticNumber
+  }
   if (waitingNumber !== null && card.validUntil < today) throw new Problem('card_closed')
   if (waitingNumber === null) throw new Problem('nothing_to_migrate')
   if (waitingDeliveryStatus !== 'Returned') return waitingNumber
@@ -234,11 +243,28 @@ function findMigrated(card: stored.CardToRenew, status: LifeStatus, today: strin
   throw new Problem('nothing_to_migrate', { detail })
 }
 
+/** Refuses the plastic of a converted card that is not in the hands of its cardholder. */
+function refuseReturned({ deliveryStatus, plasticNumber }: stored.CardToRenew): void {
+  if (deliveryStatus !== 'Returned') return
+  const detail = `Plastic ${plasticNumber} was returned. Order another: RenewWithSameExpiry.`
+  throw new Problem('nothing_to_migrate', { detail })
+}
+
+/** Refuses a card whose successor has, or can have, its place. */
+async function refuseReplaced(
+  { database }: Pick<cards.CardContext, 'database'>,
+  card: stored.CardToRenew,
+  today: string,
+): Promise<void> {
+  const replacedBy = await findSuccessor(database, card, today)
+  if (replacedBy !== null) throw new Problem('card_already_replaced', { members: { replacedBy } })
+}
+
 function refuseRenewal(card: stored.CardToRenew, status: LifeStatus, today: string): void {
-  const { waitingNumber } = card
+  const { waitingExpiryDate, waitingNumber } = card
   const { renew } = lifeActs[status]
   if (renew === 'no') throw new Problem('card_closed')
-  if (waitingNumber !== null) {
+  if (waitingNumber !== null && waitingExpiryDate !== null && waitingExpiryDate >= today) {
     const detail = `Plastic ${waitingNumber} waits, with the expiry ${card.validUntil}.`
     throw new Problem('renewal_in_progress', { detail })
   }

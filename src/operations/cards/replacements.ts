@@ -79,7 +79,7 @@ export function replaceCard(
     const isDone = await stored.insertReplacement(database, {
       replaced: card,
       to: plan.to,
-      isCompromised: reasonEffects[reason].retires && !isFinal(status),
+      isRetired: isEndedBy(reason, status),
       reason,
       today,
       expiredSince: findGraceStart(card, today),
@@ -156,6 +156,15 @@ async function findCard(
   const card = await stored.findCardOfLine(database, publicToken, clientId)
   if (!card) throw new Problem('card_not_found')
   return card
+}
+
+/**
+ * Whether a reason retires the replaced card in the same act. An expired card cannot become lost or
+ * stolen, and is retired instead, so that no renewal brings it back.
+ */
+const isEndedBy = (reason: ReplacementReason, status: CardStatusCode): boolean => {
+  const { movesTo, retires } = reasonEffects[reason]
+  return status === '54' ? retires || movesTo !== null : retires && !isFinal(status)
 }
 
 /** The earliest last day of a card that can be replaced today, `YYYY-MM-DD`. */

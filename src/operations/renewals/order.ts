@@ -67,9 +67,12 @@ async function planOf(
 ): Promise<PlannedRenewal | ProblemCode> {
   const card = await findCardToRenew(context.database, publicToken, clientId)
   if (!card) return 'card_not_found'
+  // Only an act of the client ends a plastic that waited until it expired.
+  if (card.waitingNumber !== null) return 'renewal_in_progress'
   const at = context.now()
   try {
-    return planRenewal({ now: () => at }, card, { step: 'Renew' }, formatDate(at))
+    const fixed = { database: context.database, now: () => at }
+    return await planRenewal(fixed, card, { step: 'Renew' }, formatDate(at))
   } catch (error) {
     if (error instanceof Problem && error.status < 500) return error.code
     throw error

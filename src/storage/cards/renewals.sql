@@ -11,7 +11,8 @@ select card.public_token as "publicToken", card.product_id as "productId",
   card.retired_at is not null as "isRetired", card.plastic_number as "plasticNumber",
   card.is_plastic_inactive as "isPlasticInactive", waiting.plastic_number as "waitingNumber",
   waiting.delivery_status as "waitingDeliveryStatus",
-  card.last_plastic_number as "newestNumber",
+  waiting.expiry_date as "waitingExpiryDate", present.delivery_status as "deliveryStatus",
+  card.line_token as "lineToken", card.generation, card.last_plastic_number as "newestNumber",
   product.card_types as "productCardTypes", product.validity_months as "validityMonths",
   product.renewal_earliest_days as "renewalEarliestDays",
   product.renewal_grace_months as "renewalGraceMonths"
@@ -28,7 +29,13 @@ cross join lateral (
   limit 1
 ) as product
 left join lateral (
-  select plastic_number, delivery_status
+  select delivery_status
+  from plastic
+  where public_token = any(array[:publicToken]) and state = 'Current'
+  limit 1
+) as present on true
+left join lateral (
+  select plastic_number, delivery_status, expiry_date
   from plastic
   where public_token = any(array[:publicToken]) and state = 'Waiting'
   limit 1

@@ -18,6 +18,14 @@ export interface CardToRenew extends CardRow {
   /** Of the plastic that waits; null without one. */
   readonly waitingNumber: number | null
   readonly waitingDeliveryStatus: string | null
+  /** `YYYY-MM-DD` */
+  readonly waitingExpiryDate: string | null
+  /** Of the current plastic; null for a virtual card. */
+  readonly deliveryStatus: string | null
+  /** The first card of the line. */
+  readonly lineToken: PublicToken
+  /** 0 for the first card. */
+  readonly generation: number
   /** The highest number, also of a cancelled plastic. */
   readonly newestNumber: number
   readonly productCardTypes: readonly CardType[]

@@ -54,7 +54,7 @@ select replace_card(
   p_client_id => :clientId,
   p_from => :from,
   p_to => :to,
-  p_is_compromised => :isCompromised,
+  p_is_retired => :isRetired,
   p_today => :today,
   p_expired_since => :expiredSince,
   p_reason => :reason,

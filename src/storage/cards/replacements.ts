@@ -109,7 +109,7 @@ interface ReplacementValues extends NewCardRow, ClaimValues {
   readonly replacedToken: PublicToken
   readonly from: CardStatusCode
   readonly to: CardStatusCode
-  readonly isCompromised: boolean
+  readonly isRetired: boolean
   readonly today: string
   readonly expiredSince: string
   readonly reason: ReplacementReason
@@ -137,7 +137,8 @@ export interface Replacement {
   readonly replaced: CardOfLine
   /** The status that the replaced card gets. */
   readonly to: CardStatusCode
-  readonly isCompromised: boolean
+  /** Whether the replaced card is retired in the same act. */
+  readonly isRetired: boolean
   readonly reason: ReplacementReason
   /** `YYYY-MM-DD` */
   readonly today: string

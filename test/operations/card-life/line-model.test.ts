@@ -319,7 +319,7 @@ const faults: Readonly<
   Record<string, { readonly from?: string; readonly to?: string; readonly also?: string }>
 > = {
   'no retiring at activation': {
-    from: 'v_is_retired_now := retire_card(\n      v_public_token, v_successor_token, p_request_id, p_operator_id\n    );',
+    from: 'v_is_retired_now := retire_card(\n      v_public_token, v_successor_token, p_today, p_request_id, p_operator_id\n    );',
     to: 'v_is_retired_now := false;',
   },
   'tries that are not carried': {
@@ -334,12 +334,8 @@ const faults: Readonly<
     from: "set status_code = '00',\n    pin_block = coalesce(p_pin_block, v_card.pin_block)",
     to: "set status_code = '00',\n    pin_block = v_card.pin_block",
   },
-  'a PIN that changes during the activation, and is lost': {
-    from: 'if v_pin_version is distinct from coalesce(p_pin_source_version, v_card.carried_pin_version) then',
-    to: 'if false then',
-  },
   'months of grace that are ignored': {
-    also: `update product set renewal_grace_months = 12 where product_id = ${productId}`,
+    also: `update product set renewal_grace_months = 0 where product_id = ${productId}`,
   },
 }
 

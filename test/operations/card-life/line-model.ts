@@ -153,10 +153,13 @@ function renew(line: ModelLine, step: ModelStep): Outcome {
   const card = findCard(line, step.card)
   const { renew: allowed } = lifeActs[tellLifeStatus(card, today)]
   if (allowed === 'no') return { line, answer: 'card_closed' }
-  if (card.waiting !== null) return { line, answer: 'renewal_in_progress' }
+  if (card.waiting !== null && lastDay(card.waiting) >= today) {
+    return { line, answer: 'renewal_in_progress' }
+  }
   if (allowed === 'within_grace' && !isWithinGrace(card, today)) {
     return { line, answer: 'card_closed' }
   }
+  if (hasSuccessor(line, step.card)) return { line, answer: 'card_already_replaced' }
   const isPast = lastDay(card.expiry) < today
   if (step.do === 'renewSame' && isPast) return { line, answer: 'card_closed' }
   if (step.do === 'renew' && addDays(today, earliestDays) < lastDay(card.expiry)) {
@@ -194,7 +197,11 @@ function migrate(line: ModelLine, generation: number): Outcome {
 }
 
 function cancel(line: ModelLine, generation: number): Outcome {
-  if (findCard(line, generation).waiting === null) return { line, answer: 'nothing_to_migrate' }
+  const card = findCard(line, generation)
+  if (lifeActs[tellLifeStatus(card, line.today)].renew === 'no') {
+    return { line, answer: 'card_closed' }
+  }
+  if (card.waiting === null) return { line, answer: 'nothing_to_migrate' }
   return { line: change(line, generation, { waiting: null }), answer: '204' }
 }
 
@@ -211,11 +218,22 @@ function replace(line: ModelLine, step: ModelStep): Outcome {
   const { movesTo, retires } = reasonEffects[step.reason]
   const ended = isLiving && movesTo ? { status: movesTo } : {}
   const successor = createSuccessor(line, step)
-  const changed = change(line, step.card, isLiving && retires ? retire(card) : ended)
+  // An expired card cannot become lost or stolen.
+  const isRetired = retires || (status === '54' && movesTo !== null)
+  const changed = retirePassedOver(
+    change(line, step.card, isRetired ? retire(card) : ended),
+    step.card,
+  )
   const longer = { ...changed, cards: [...changed.cards, successor] }
   const after = successor.wasActivated ? finishActivation(longer, longer.cards.length - 1) : longer
   return { line: after, answer: '200' }
 }
+
+/** Retires the successors of a card that expired unused, when it is replaced again. */
+const retirePassedOver = (line: ModelLine, generation: number): ModelLine => ({
+  ...line,
+  cards: line.cards.map((card, at) => (at > generation ? { ...card, ...retire(card) } : card)),
+})
 
 function createSuccessor(line: ModelLine, step: ModelStep): ModelCard {
   const { cardType, pinSource: carriedFrom } = findCard(line, step.card)

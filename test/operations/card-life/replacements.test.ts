@@ -248,3 +248,93 @@ test('the unblocks of all cards of a line count together', async () => {
   assert.ok(done > 0 && done < 40)
   for (const each of [card.publicToken, successor]) assert.equal((await unblock(each)).status, 429)
 })
+
+test('the PIN that is set on the card in use is that of a card replaced before, with its tries', async () => {
+  const card = await physicalCard()
+  const first = (await replace(card.publicToken)).json.publicToken
+  const second = (await replace(first)).json.publicToken
+  assert.equal((await setStatus(first, '00')).status, 204)
+  const pin = card.pin === '7193' ? '6284' : '7193'
+  await setPin(first, pin)
+  assert.equal((await setStatus(second, '00')).status, 204)
+  assert.deepEqual([await pinOf(second), await triesOf(second)], [pin, 3])
+})
+
+const putControls = async (publicToken: string, version: number, blocked: readonly string[]) => {
+  const body = { version, channels: { blocked } }
+  const answer = await service.call('PUT', `/cards/${publicToken}/controls`, { body })
+  assert.equal(answer.status, 200, answer.text)
+}
+
+const blockedOf = async (publicToken: string) =>
+  (await service.call('GET', `/cards/${publicToken}/controls`)).json.channels?.blocked
+
+test('controls that are tightened after the replacement hold on the successor, too', async () => {
+  const card = await physicalCard()
+  const first = (await replace(card.publicToken)).json.publicToken
+  const second = (await replace(first)).json.publicToken
+  await putControls(card.publicToken, 0, ['ecommerce'])
+  assert.equal((await setStatus(first, '00')).status, 204)
+  assert.deepEqual(await blockedOf(first), ['ecommerce'])
+  await putControls(first, 1, ['ecommerce', 'cash'])
+  assert.equal((await setStatus(second, '00')).status, 204)
+  assert.deepEqual(await blockedOf(second), ['ecommerce', 'cash'])
+  const events = await eventsOf(second)
+  assert.deepEqual(
+    events.map(({ sequence }) => sequence),
+    events.map((_, at) => at + 1),
+  )
+  const change = events.find(({ type }) => type === 'card.controls_changed')
+  assert.deepEqual(JSON.parse(change?.details ?? ''), { version: 1 })
+})
+
+test('controls that the successor was given itself stay', async () => {
+  const card = await physicalCard()
+  await putControls(card.publicToken, 0, ['cash'])
+  const first = (await replace(card.publicToken)).json.publicToken
+  await putControls(first, 1, ['moto'])
+  const second = (await replace(first)).json.publicToken
+  await putControls(card.publicToken, 1, ['ecommerce'])
+  assert.equal((await setStatus(second, '00')).status, 204)
+  assert.deepEqual(await blockedOf(second), ['moto'])
+})
+
+test('a replaced card is not renewed or converted, and the refusal names the successor', async () => {
+  const card = await issueCard(service, { cardProduct: 2200 })
+  const body = { activateNow: false }
+  const { publicToken } = (await replace(card.publicToken, body)).json
+  for (const [method, path, members] of [
+    ['POST', 'renew', { renewStep: 'RenewWithSameExpiry' }],
+    ['PUT', 'card-type', { cardType: 'Physical' }],
+  ] as const) {
+    const answer = await service.call(method, `/cards/${card.publicToken}/${path}`, {
+      body: members,
+    })
+    assert.deepEqual(
+      [answer.status, answer.json.code, answer.json.replacedBy],
+      [409, 'card_already_replaced', publicToken],
+    )
+  }
+  assert.equal((await setStatus(publicToken, '46')).status, 204)
+  const again = await service.call('POST', `/cards/${card.publicToken}/renew`, {
+    body: { renewStep: 'RenewWithSameExpiry' },
+  })
+  assert.equal(again.status, 204, again.text)
+})
+
+test('the returned plastic of a converted card is not activated: another is ordered', async () => {
+  const card = await issueCard(service, { cardProduct: 2200 })
+  const path = `/cards/${card.publicToken}`
+  const body = { cardType: 'Physical' }
+  assert.equal((await service.call('PUT', `${path}/card-type`, { body })).status, 200)
+  const returned = `/sandbox/plastics/${card.publicToken}/1/return`
+  assert.equal((await service.call('POST', returned)).status, 204)
+  const renew = (renewStep: string) =>
+    service.call('POST', `${path}/renew`, { body: { renewStep } })
+  for (const answer of [await setStatus(card.publicToken, '00'), await renew('Migrate')]) {
+    assert.deepEqual([answer.status, answer.json.code], [409, 'nothing_to_migrate'])
+    assert.match(answer.json.detail, /Order another: RenewWithSameExpiry/)
+  }
+  assert.equal((await renew('RenewWithSameExpiry')).status, 204)
+  assert.equal((await renew('Migrate')).status, 204)
+})

@@ -4528,6 +4528,8 @@ export interface operations {
              * @description `idempotency_key_in_use`: A request with this Idempotency-Key is still running.
              *
              *     `card_status_conflict`: The card cannot move to this status.
+             *
+             *     `nothing_to_migrate`: No plastic of the card waits.
              */
             readonly 409: {
                 headers: {
@@ -4833,6 +4835,8 @@ export interface operations {
              *
              *     `card_closed`: The card is closed permanently.
              *
+             *     `card_already_replaced`: The card is already replaced.
+             *
              *     `renewal_not_due`: It is too early to renew the card.
              *
              *     `renewal_in_progress`: A plastic of the card waits.
@@ -4988,6 +4992,8 @@ export interface operations {
              * @description `idempotency_key_in_use`: A request with this Idempotency-Key is still running.
              *
              *     `card_closed`: The card is closed permanently.
+             *
+             *     `card_already_replaced`: The card is already replaced.
              *
              *     `card_status_conflict`: The card cannot move to this status.
              *

@@ -203,7 +203,7 @@ export function cardStatusRoutes({ app, base, issuing }: PublicApi): void {
         access: 'cards.write',
         repeatable: true,
         bodyRequired: true,
-        problems: ['card_status_conflict'],
+        problems: ['card_status_conflict', 'nothing_to_migrate'],
       },
       schema: {
         operationId: 'changeCardStatus',

@@ -23,6 +23,7 @@ export function renewCardRoute({ app, base, issuing }: PublicApi): void {
         ],
         problems: [
           'card_closed',
+          'card_already_replaced',
           'renewal_not_due',
           'renewal_in_progress',
           'nothing_to_migrate',
@@ -117,6 +118,7 @@ export function convertCardRoutes({ app, base, issuing }: PublicApi): void {
         ],
         problems: [
           'card_closed',
+          'card_already_replaced',
           'card_status_conflict',
           'too_many_plastics',
           'conversion_not_supported',

@@ -15,6 +15,7 @@ import { type Answer, commitOnce, type RepeatableRequest } from '../idempotency/
 import * as cards from './cards.ts'
 import { type FreeTexts, sealFreeTexts } from './free-texts.ts'
 import { revealPersonalData } from './personal-data.ts'
+import { alreadyReplaced } from './replacements.ts'
 
 /** The steps of a renewal. */
 export const renewSteps = ['Renew', 'Migrate', 'RenewWithSameExpiry'] as const
@@ -257,7 +258,7 @@ async function refuseReplaced(
   today: string,
 ): Promise<void> {
   const replacedBy = await findSuccessor(database, card, today)
-  if (replacedBy !== null) throw new Problem('card_already_replaced', { members: { replacedBy } })
+  if (replacedBy !== null) throw alreadyReplaced(replacedBy)
 }
 
 function refuseRenewal(card: stored.CardToRenew, status: LifeStatus, today: string): void {

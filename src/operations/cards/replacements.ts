@@ -122,6 +122,13 @@ export function replaceCard(
   })
 }
 
+/** The error for a card that has a successor. */
+export const alreadyReplaced = (replacedBy: PublicToken): Problem =>
+  new Problem('card_already_replaced', {
+    detail: `Its successor is the card ${replacedBy}.`,
+    members: { replacedBy },
+  })
+
 /**
  * Retires a replaced card, whether or not its successor has been activated. A card that is closed
  * or retired does not change.
@@ -181,7 +188,7 @@ async function refuseReplacement(
   today: string,
 ): Promise<CardStatusCode> {
   const replacedBy = await stored.findSuccessor(context.database, card, today)
-  if (replacedBy !== null) throw new Problem('card_already_replaced', { members: { replacedBy } })
+  if (replacedBy !== null) throw alreadyReplaced(replacedBy)
   const status = cards.statusNow(context, card)
   const lifeStatus: LifeStatus = card.isRetired ? 'retired' : status
   const { replace } = lifeActs[lifeStatus]

@@ -79,7 +79,7 @@ create table bureau_batch (
   batch_id uuid primary key,
   -- The client system of the bureau.
   client_id text not null,
-  taken_at timestamptz not null default now(),
+  taken_at timestamptz not null,
   acknowledged_at timestamptz
 );
 

@@ -1,5 +1,5 @@
--- Makes a batch of plastics that no batch has taken yet, for the bureau's client. Two calls at once
--- share the plastics: each is in one batch.
+-- Makes a batch of plastics that no batch has taken yet, for the bureau's client, at
+-- p_now. Two calls at once share the plastics: each is in one batch.
 --
 -- The rows are locked in the order of the list, so that two calls cannot wait for each other.
 --
@@ -8,7 +8,8 @@ create or replace function take_plastics(
   p_batch_id uuid,
   p_client_id text,
   p_public_tokens text[],
-  p_plastic_numbers integer[]
+  p_plastic_numbers integer[],
+  p_now timestamptz
 ) returns integer
 language plpgsql
 as $function$
@@ -29,8 +30,8 @@ begin
     end if;
   end loop;
   if v_taken > 0 then
-    insert into bureau_batch (batch_id, client_id)
-    values (p_batch_id, p_client_id);
+    insert into bureau_batch (batch_id, client_id, taken_at)
+    values (p_batch_id, p_client_id, p_now);
   end if;
   return v_taken;
 end

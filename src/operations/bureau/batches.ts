@@ -35,12 +35,12 @@ export async function takeBatch(
   limit: number,
   request: RepeatableRequest | null,
 ): Promise<Answer<Batch | null>> {
-  const today = formatDate(context.now())
-  await cancelIdleOrders(context.database, today)
+  const now = context.now()
+  await cancelIdleOrders(context.database, formatDate(now))
   const { clientId } = bureau
   return once(context, request, async (connection) => {
     const key = { batchId: randomUUID(), clientId }
-    const plasticCount = await takeOldest(connection, key, today, limit)
+    const plasticCount = await takeOldest(connection, key, now, limit)
     if (plasticCount === 0) return null
     // The batch discloses names and addresses to the bureau.
     await recordAct(connection, bureau, {
@@ -57,13 +57,13 @@ export async function takeBatch(
 async function takeOldest(
   connection: Connection,
   batch: { readonly batchId: string; readonly clientId: string },
-  today: string,
+  now: Date,
   limit: number,
 ): Promise<number> {
   for (;;) {
-    const orders = await storedBatches.listOrders(connection, today, limit)
+    const orders = await storedBatches.listOrders(connection, formatDate(now), limit)
     const open = orders.filter(({ isOpen }) => isOpen)
-    const taken = await storedBatches.takePlastics(connection, batch, open)
+    const taken = await storedBatches.takePlastics(connection, batch, open, now)
     if (taken > 0 || open.length === 0) return taken
   }
 }

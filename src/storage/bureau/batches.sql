@@ -25,7 +25,8 @@ select take_plastics(
   p_batch_id => :batchId,
   p_client_id => :clientId,
   p_public_tokens => :publicTokens,
-  p_plastic_numbers => :plasticNumbers
+  p_plastic_numbers => :plasticNumbers,
+  p_now => :now
 ) as "taken";
 
 -- name: find_batch

@@ -34,6 +34,7 @@ interface BatchKey {
 interface TakenPlastics extends BatchKey {
   readonly publicTokens: readonly string[]
   readonly plasticNumbers: readonly number[]
+  readonly now: Date
 }
 
 const take = declare<TakenPlastics, { taken: number }>('take_plastics')
@@ -46,11 +47,13 @@ export const takePlastics = async (
   connection: Connection,
   batch: BatchKey,
   plastics: readonly PlasticKey[],
+  now: Date,
 ): Promise<number> => {
   const rows = await take(connection, {
     ...batch,
     publicTokens: plastics.map(({ publicToken }) => publicToken),
     plasticNumbers: plastics.map(({ plasticNumber }) => plasticNumber),
+    now,
   })
   return firstRow(rows)?.taken ?? 0
 }

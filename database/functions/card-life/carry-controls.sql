@@ -14,6 +14,7 @@ as $function$
 declare
   v_place card_line;
   v_card card;
+  v_source_token text;
   v_source card;
   v_controls jsonb;
   v_present jsonb;
@@ -27,18 +28,15 @@ begin
   if v_place.carried_controls_version is distinct from v_card.controls_version then
     return;
   end if;
+  select successor_token into v_source_token
+  from card_line
+  where public_token = p_line_token and generation < v_place.generation
+    and activated_at is not null
+  order by generation desc
+  limit 1;
   select * into v_source
   from card
-  where public_token = coalesce(
-    (
-      select successor_token
-      from card_line
-      where public_token = p_line_token and generation < v_place.generation
-        and activated_at is not null
-      order by generation desc
-      limit 1
-    ), p_line_token
-  );
+  where public_token = coalesce(v_source_token, p_line_token);
   select controls into v_controls
   from card_controls
   where public_token = v_source.public_token and version = v_source.controls_version;

@@ -1,5 +1,5 @@
--- Cancels the plastic of a card that waits and has expired, so that another can be ordered. Records
--- the event. A plastic that a batch took keeps its delivery status.
+-- Cancels the plastic of a card that waits: it has expired, so that another can be ordered, or the
+-- card is retired. Records the event. A plastic that was produced keeps its delivery status.
 --
 -- The caller has locked the card's row, which it gives.
 --
@@ -19,9 +19,13 @@ declare
 begin
   update plastic
   set state = 'Cancelled',
-    delivery_status = case delivery_status
-      when 'Ordered' then 'Cancelled'
+    delivery_status = case
+      when delivery_status = 'Ordered' then 'Cancelled'
       else delivery_status
+    end,
+    delivery_changed_at = case
+      when delivery_status = 'Ordered' then v_now
+      else delivery_changed_at
     end,
     ended_at = v_now
   where public_token = p_card.public_token and state = 'Waiting'

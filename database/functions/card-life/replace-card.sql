@@ -4,8 +4,8 @@
 -- p_public_token is the first card of the line, on whose node all its cards are. The replaced card
 -- must have the status p_from, and no successor that can still be active. It moves to p_to in the
 -- same transaction if that is another status (41, 43); if p_is_retired, it is retired. An expired
--- card must have been valid on p_expired_since. A successor that expired unused, and is passed over,
--- is retired.
+-- card must have been valid on p_expired_since. A successor that expired unused, and is passed
+-- over, is retired.
 --
 -- The replaced card must still have the type, the reference, the design and the personal data that
 -- the caller read, so that a change of its record is not lost. The reference, the design and the
@@ -18,7 +18,7 @@
 -- p_pin_source_token is null unless the successor has the PIN of that card of the line, which must
 -- still have the version p_pin_source_version. The PIN is carried again at the activation if that
 -- version has changed. A successor that is created active retires the cards before it at once
--- (finish_activation).
+-- (finish_activation), and has the controls of the card in use (carry_controls).
 --
 -- Lock order: grant, line, key, number. Returns whether it was done. It is not done if a condition
 -- does not hold, the grant of the product was removed or changed, or the key was not free. Raises
@@ -224,6 +224,7 @@ begin
     perform finish_activation(
       v_line || p_successor_token, p_pin_source_token, p_today, p_request_id, null
     );
+    perform carry_controls(p_public_token, p_successor_token, p_request_id, null);
   elsif p_is_retired then
     perform retire_card(p_replaced_token, p_successor_token, p_today, p_request_id, null);
   end if;

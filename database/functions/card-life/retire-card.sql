@@ -1,6 +1,6 @@
 -- Retires a card whose place another card of its line takes: it is restricted and can never be
 -- active again. A card whose last day is before p_today expires first. An expired card keeps its
--- status, and can no longer be renewed. Records the events.
+-- status, and can no longer be renewed. A plastic that waits is cancelled. Records the events.
 --
 -- The caller has locked the line. A card that is closed or retired does not change.
 --
@@ -24,6 +24,9 @@ begin
   end if;
   if v_card.status_code <> '54' and v_card.valid_until < p_today then
     v_card := expire_card(p_public_token);
+  end if;
+  if v_card.waiting_expiry_date is not null then
+    v_card := end_waiting_plastic(v_card, p_request_id, p_operator_id);
   end if;
   v_sequence := v_card.last_sequence + 1;
   if v_card.status_code in ('02', '00') then

@@ -288,6 +288,36 @@ test('controls that are tightened after the replacement hold on the successor, t
   assert.deepEqual(JSON.parse(change?.details ?? ''), { version: 1 })
 })
 
+test('a successor that is created active has the controls of the card in use', async () => {
+  const card = await physicalCard()
+  const first = (await replace(card.publicToken)).json.publicToken
+  await putControls(card.publicToken, 0, ['ecommerce'])
+  const second = await replace(first, { activateNow: true })
+  assert.ok(second.status < 300, second.text)
+  assert.equal(await statusOf(second.json.publicToken), '00')
+  assert.deepEqual(await blockedOf(second.json.publicToken), ['ecommerce'])
+})
+
+test('a retired card has no plastic that waits, even if it was produced', async () => {
+  const { publicToken } = await physicalCard()
+  const body = { renewStep: 'RenewWithSameExpiry' }
+  const renewed = await service.call('POST', `/cards/${publicToken}/renew`, { body })
+  assert.equal(renewed.status, 204, renewed.text)
+  const delivered = `/sandbox/plastics/${publicToken}/1/deliver`
+  assert.equal((await service.call('POST', delivered)).status, 204)
+  assert.equal((await setStatus((await replace(publicToken)).json.publicToken, '00')).status, 204)
+  const found = await sql(
+    service.database,
+    `select plastic.state, plastic.delivery_status as delivery,
+       card.waiting_expiry_date is not null as waits
+     from plastic
+     join card on card.public_token = plastic.public_token
+     where card.public_token = $1 and plastic.plastic_number = 1`,
+    [publicToken],
+  )
+  assert.deepEqual(found, [{ state: 'Cancelled', delivery: 'Delivered', waits: false }])
+})
+
 test('controls that the successor was given itself stay', async () => {
   const card = await physicalCard()
   await putControls(card.publicToken, 0, ['cash'])

@@ -1,6 +1,6 @@
--- Finds the card of a line whose PIN a successor gets when it is activated, which is the card that is
--- in use before it: the newest card that was activated after the one that its PIN was carried from,
--- otherwise that one. Null for a PIN of its own.
+-- Finds the card of a line whose PIN a successor gets when it is activated, which is the card that
+-- is in use before it: the newest card that was activated after the one that its PIN was carried
+-- from, otherwise that one. Null for a PIN of its own.
 create or replace function find_pin_source(
   p_line_token text,
   p_generation integer,

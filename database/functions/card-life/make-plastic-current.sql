@@ -1,5 +1,6 @@
 -- Makes the plastic of a card that waits the current one, and records the event. The present
--- plastic is retired. An expired card gets back the status that it had before.
+-- plastic is retired, and its order is cancelled, with an event, unless a batch took it. An expired
+-- card gets back the status that it had before.
 --
 -- The caller has locked the card's row, which it gives.
 create or replace function make_plastic_current(
@@ -12,6 +13,8 @@ language plpgsql
 as $function$
 declare
   v_plastic plastic;
+  v_former plastic;
+  v_is_order_cancelled boolean;
   -- Citus rejects clock functions in an update.
   v_now timestamptz := clock_timestamp();
   v_status_code text := case
@@ -19,8 +22,22 @@ declare
     else p_card.status_code
   end;
 begin
+  select * into v_former
+  from plastic
+  where public_token = p_card.public_token and state = 'Current'
+  for no key update;
+  v_is_order_cancelled := v_former.delivery_status = 'Ordered' and v_former.batch_id is null;
   update plastic
-  set state = 'Retired', ended_at = v_now
+  set state = 'Retired',
+    delivery_status = case
+      when v_is_order_cancelled then 'Cancelled'
+      else delivery_status
+    end,
+    delivery_changed_at = case
+      when v_is_order_cancelled then v_now
+      else delivery_changed_at
+    end,
+    ended_at = v_now
   where public_token = p_card.public_token and state = 'Current';
   update plastic
   set state = 'Current'
@@ -36,7 +53,7 @@ begin
     is_plastic_inactive = v_plastic.reason = 'Conversion',
     status_code = v_status_code,
     status_before_expiry = null,
-    last_sequence = p_card.last_sequence + 1
+    last_sequence = p_card.last_sequence + 1 + case when v_is_order_cancelled then 1 else 0 end
   where public_token = p_card.public_token;
   perform record_event(
     p_card.public_token, p_card.last_sequence + 1, p_card.client_id,
@@ -48,5 +65,15 @@ begin
     )::text,
     null, p_operator_id
   );
+  if v_is_order_cancelled then
+    perform record_event(
+      p_card.public_token, p_card.last_sequence + 2, p_card.client_id, 'card.delivery_changed',
+      p_request_id,
+      json_build_object(
+        'plasticNumber', v_former.plastic_number, 'deliveryStatus', 'Cancelled'
+      )::text,
+      null, p_operator_id
+    );
+  end if;
 end
 $function$;

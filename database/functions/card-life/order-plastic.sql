@@ -11,8 +11,10 @@
 --
 -- A card whose last day is before p_today expires first, with an event of its own. An expired card
 -- can still be renewed if its last day is not before p_expired_since, and leaves the status 54 when
--- the plastic becomes current. A retired or replaced card has no further plastic. A plastic
--- that waits and has expired is cancelled. p_renewal_job_id is null unless a job ordered it. Lock order: card, key. The call does everything or nothing.
+-- the plastic becomes current. A retired or replaced card has no further plastic. A plastic that
+-- waits and has expired is cancelled. p_renewal_job_id is null unless a job ordered it.
+--
+-- Lock order: card, key. The call does everything or nothing.
 --
 -- Returns whether it was done. It is not done if the card belongs to another client, has changed,
 -- has a successor or a plastic that waits, or if the key was not free.

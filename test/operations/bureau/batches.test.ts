@@ -149,6 +149,20 @@ for (const { name, open, skip } of databaseEngines) {
       }
     })
 
+    test('a batch is taken and acknowledged at the time of the service', async () => {
+      const env = { RATE_LIMIT: 'off', SANDBOX_CLOCK: '2031-03-15T10:00:00Z' }
+      const later = await openTestService({ database: await open(), env })
+      await later.createCard({ cardType: 'Physical' })
+      const options = { as: 'admin', listener: 'private' } as const
+      const path = '//bureau/batches'
+      const taken = await later.call('POST', path, { ...options, body: { limit: 1 } })
+      const batch = `${path}/${taken.json.batchId}`
+      await later.call('PUT', `${batch}/acknowledgement`, options)
+      const { acknowledgedAt, takenAt } = (await later.call('GET', batch, options)).json
+      assert.match(takenAt, /^2031-03-15T10:/)
+      assert.ok(takenAt <= acknowledgedAt, `${takenAt} ${acknowledgedAt}`)
+    })
+
     test('a plastic is produced, shipped and delivered, each with one event', async () => {
       const card = await createTaken()
       for (const status of ['Produced', 'Shipped', 'Shipped', 'Delivered']) {
@@ -192,6 +206,21 @@ for (const { name, open, skip } of databaseEngines) {
         [open],
       )
       assert.deepEqual(await listDeliveries(closed), [
+        { plasticNumber: 0, deliveryStatus: 'Cancelled' },
+      ])
+    })
+
+    test('a plastic that another replaced before a batch took it is not made', async () => {
+      await takeAll()
+      const card = await createCard({ activateNow: true })
+      const body = { renewStep: 'RenewWithSameExpiry', activateNow: true }
+      assert.equal((await service.call('POST', `/cards/${card}/renew`, { body })).status, 204)
+      const listed = await listPlastics((await take())?.batchId ?? '')
+      assert.deepEqual(
+        listed.map(({ plasticNumber }: { plasticNumber: number }) => plasticNumber),
+        [1],
+      )
+      assert.deepEqual(await listDeliveries(card), [
         { plasticNumber: 0, deliveryStatus: 'Cancelled' },
       ])
     })

@@ -66,7 +66,7 @@ onEachEngine((engine) => {
       each.endedAt !== undefined,
     ])
     assert.deepEqual(described, [
-      [0, 'Issue', 'Retired', 'Ordered', false, true],
+      [0, 'Issue', 'Retired', 'Cancelled', true, true],
       [1, 'Reprint', 'Current', 'Shipped', true, false],
       [2, 'Reprint', 'Cancelled', 'Cancelled', true, true],
     ])

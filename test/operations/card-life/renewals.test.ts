@@ -86,7 +86,7 @@ for (const { name, open, skip } of databaseEngines) {
           reason: 'Issue',
           state: 'Retired',
           expiryDate: '2031-05-31',
-          deliveryStatus: 'Ordered',
+          deliveryStatus: 'Cancelled',
         },
         {
           plasticNumber: 1,
@@ -365,6 +365,8 @@ for (const { name, open, skip } of databaseEngines) {
             ['card.status_changed', '54'],
             ['card.renewal_ordered', undefined],
             ['card.renewed', status],
+            // No batch took the former plastic.
+            ['card.delivery_changed', undefined],
           ],
         )
       })

@@ -15,25 +15,50 @@ const stepSize = 100
  * Gives the notices that are due, orders the automatic renewals that are due, and expires cards, in
  * this order. Several processes may do so at once.
  * @param stop ends it between two cards: the next sweep resumes there.
+ * @throws AggregateError of the failures, after all other cards had their turn.
  */
 export async function sweepCards(
   context: RenewalContext,
   stop: AbortSignal = new AbortController().signal,
 ): Promise<void> {
-  await giveNotices(context, stop)
-  await renewAutomatically(context, stop)
-  await sweep(context, stop)
+  const faults: unknown[] = []
+  const collect = (error: unknown): void => {
+    faults.push(error)
+  }
+  // A card that fails must keep no other from its notice, its renewal or its expiry.
+  await giveNotices(context, stop, collect).catch(collect)
+  await renewAutomatically(context, stop, collect).catch(collect)
+  await sweep(context, stop).catch(collect)
+  if (faults.length > 0) {
+    throw new AggregateError(faults, 'Some cards could not be swept.', { cause: faults[0] })
+  }
 }
 
-async function giveNotices({ database, now }: RenewalContext, stop: AbortSignal): Promise<void> {
+/** Takes the failure of one card. */
+type Collect = (error: unknown) => void
+
+async function giveNotices(
+  { database, now }: RenewalContext,
+  stop: AbortSignal,
+  collect: Collect,
+): Promise<void> {
   const today = formatDate(now())
   for (const [noticesGiven, days] of noticeDays.entries()) {
     const until = addDays(today, days)
+    let [afterExpiryDate, afterToken] = ['0001-01-01', '']
     while (!stop.aborted) {
-      const notices = await due.listDueNotices(database, { noticesGiven, until, limit: stepSize })
+      const notices = await due.listDueNotices(database, {
+        noticesGiven,
+        until,
+        afterExpiryDate,
+        afterToken,
+        limit: stepSize,
+      })
       for (const notice of notices) {
         if (stop.aborted) return
-        await due.giveRenewalNotice(database, notice, noticesGiven, today)
+        await due.giveRenewalNotice(database, notice, noticesGiven, today).catch(collect)
+        afterExpiryDate = notice.expiryDate
+        afterToken = notice.publicToken
       }
       if (notices.length < stepSize) break
     }
@@ -48,7 +73,11 @@ interface RenewedCards {
   readonly leadDays: number
 }
 
-async function renewAutomatically(context: RenewalContext, stop: AbortSignal): Promise<void> {
+async function renewAutomatically(
+  context: RenewalContext,
+  stop: AbortSignal,
+  collect: Collect,
+): Promise<void> {
   for (const product of await due.listProductsToRenew(context.database)) {
     const types = product.renewalType === 'Automatic' ? (['', 'Automatic'] as const) : automatic
     for (const renewalType of types) {
@@ -57,7 +86,8 @@ async function renewAutomatically(context: RenewalContext, stop: AbortSignal): P
         ['Physical', product.renewalLeadDays],
         ['Virtual', 0],
       ] as const) {
-        await renewCards(context, product.productId, { cardType, renewalType, leadDays }, stop)
+        const cards = { cardType, renewalType, leadDays }
+        await renewCards(context, product.productId, cards, stop, collect)
       }
     }
   }
@@ -70,6 +100,7 @@ async function renewCards(
   productId: Parameters<typeof due.listCardsToRenew>[1]['productId'],
   { cardType, leadDays, renewalType }: RenewedCards,
   stop: AbortSignal,
+  collect: Collect,
 ): Promise<void> {
   const { database, now } = context
   const until = addDays(formatDate(now()), leadDays)
@@ -87,7 +118,7 @@ async function renewCards(
     for (const card of cards) {
       if (stop.aborted) return
       // A card that is refused is passed over, and listed again by the next sweep.
-      await orderDueRenewal(context, card, null)
+      await orderDueRenewal(context, card, null).catch(collect)
       afterValidUntil = card.validUntil
       afterToken = card.publicToken
     }

@@ -1,10 +1,12 @@
 -- The cards that are to be renewed, and the notices of it.
 
 -- name: list_due_notices
-select public_token as "publicToken", plastic_number as "plasticNumber"
+select public_token as "publicToken", plastic_number as "plasticNumber",
+  expiry_date as "expiryDate"
 from plastic
 where state = 'Current' and notices_given < 2 and notices_given = :noticesGiven
   and expiry_date <= :until
+  and (expiry_date, public_token) > (:afterExpiryDate::date, :afterToken::text)
 order by expiry_date, public_token
 limit :limit;
 

@@ -9,6 +9,8 @@ const declare = loadStatements(import.meta.url)
 interface DueNotice {
   readonly publicToken: PublicToken
   readonly plasticNumber: number
+  /** `YYYY-MM-DD` */
+  readonly expiryDate: string
 }
 
 interface Notices {
@@ -16,6 +18,9 @@ interface Notices {
   readonly noticesGiven: number
   /** `YYYY-MM-DD` */
   readonly until: string
+  /** The last notice before, by expiry and token. */
+  readonly afterExpiryDate: string
+  readonly afterToken: string
   readonly limit: number
 }
 
@@ -26,7 +31,7 @@ export const listDueNotices = (connection: Connection, notices: Notices): Promis
   selectNotices(connection, notices)
 
 const give = declare<
-  DueNotice & { readonly noticesGiven: number; readonly today: string },
+  Omit<DueNotice, 'expiryDate'> & { readonly noticesGiven: number; readonly today: string },
   { isDone: boolean }
 >('give_renewal_notice')
 

@@ -106,6 +106,36 @@ for (const { name, open, skip } of databaseEngines) {
       assert.deepEqual(await listActs(card), ['card.status_changed 83'])
     })
 
+    test('a card whose notice or renewal fails keeps no other card from being swept', async () => {
+      const failing = await createCard({ cardType: 'Virtual', expiryDate: '2040-03' })
+      const renewed = await createCard({ cardType: 'Virtual', expiryDate: '2040-03' })
+      const expiring = await createCard({ cardType: 'Virtual', expiryDate: '2040-03' })
+      await sql(
+        service.database,
+        "update card set renewal_type = 'Manual' where public_token = $1",
+        [expiring],
+      )
+      // Neither its notice nor its renewal can be stored.
+      const constraint = 'no_event_of_this_card'
+      await sql(
+        service.database,
+        `alter table event add constraint ${constraint}
+         check (public_token <> '${failing}' or type not like 'card.rene%') not valid`,
+      )
+      for (const day of ['2040-03-31', '2040-04-01']) {
+        const now = () => new Date(`${day}T00:00:00Z`)
+        await assert.rejects(
+          sweepCards({ database: service.database, now }),
+          (error) => error instanceof AggregateError,
+        )
+      }
+      await sql(service.database, `alter table event drop constraint ${constraint}`)
+      assert.equal((await listActs(renewed)).at(-1), 'card.renewed 2044-03-31')
+      const acts = await listActs(expiring)
+      assert.ok(acts.includes('card.renewal_due 0'), `${acts}`)
+      assert.equal(acts.at(-1), 'card.status_changed 54')
+    })
+
     test('an ordered renewal that was cancelled is ordered again by the next sweep', async () => {
       const card = await createCard({
         cardType: 'Physical',

@@ -22,6 +22,13 @@ export const reasonEffects: Readonly<Record<ReplacementReason, ReasonEffects>> =
   Upgrade: { movesTo: null, retires: false, carriesPin: true },
 }
 
+/**
+ * Whether a successor gets the PIN of a card by default. The PIN of a stolen card does not move,
+ * whatever the reason: its thief may know it.
+ */
+export const carriesPin = (reason: ReplacementReason, status: CardStatusCode): boolean =>
+  reasonEffects[reason].carriesPin && status !== '43'
+
 /** The reason of a replacement that names none: the one that the status of the card says. */
 export function defaultReason(status: CardStatusCode): ReplacementReason {
   if (status === '41') return 'Lost'

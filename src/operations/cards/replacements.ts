@@ -10,7 +10,12 @@ import { type CardStatusCode, describeCardStatus, isFinal } from '../../domain/c
 import type { Requester } from '../../domain/client.ts'
 import type { ProductId, PublicToken } from '../../domain/identifiers.ts'
 import { Problem, type ProblemError, validationFailed } from '../../domain/problem.ts'
-import { defaultReason, type ReplacementReason, reasonEffects } from '../../domain/replacement.ts'
+import {
+  carriesPin,
+  defaultReason,
+  type ReplacementReason,
+  reasonEffects,
+} from '../../domain/replacement.ts'
 import type { CardNumber, StoredPin } from '../../hsm/contract/card.ts'
 import * as stored from '../../storage/cards/replacements.ts'
 import { findGrantedProduct, type GrantedProduct } from '../../storage/products/products.ts'
@@ -306,9 +311,10 @@ async function choosePinSource(
     readonly reason: ReplacementReason
   },
 ): Promise<PinSource | null> {
-  if (!(movePin ?? reasonEffects[reason].carriesPin)) return null
+  if (!(movePin ?? carriesPin(reason, card.statusCode))) return null
   const pinSourceToken = await stored.findPinSource(context.database, card)
   const source = pinSourceToken === null ? card : await findCard(context, requester, pinSourceToken)
+  if (!(movePin ?? carriesPin(reason, source.statusCode))) return null
   const { pinBlock, pinKey } = source
   const hasForm = product.pinRevealable && product.pinLength === source.pinLength
   if (pinBlock && hasForm) return { ...source, pin: { pinBlock, pvv: null, pinKey } }

@@ -6,7 +6,11 @@ import {
 } from '../../../src/domain/calendar.ts'
 import { type LifeStatus, lifeActs, listLifeMoves } from '../../../src/domain/card-life.ts'
 import type { CardStatusCode } from '../../../src/domain/card-status.ts'
-import { type ReplacementReason, reasonEffects } from '../../../src/domain/replacement.ts'
+import {
+  carriesPin,
+  type ReplacementReason,
+  reasonEffects,
+} from '../../../src/domain/replacement.ts'
 import { statusObjections } from '../../../src/domain/response-code.ts'
 
 /** A plain program for a line of cards: its plastics, its PINs and their tries. */
@@ -236,8 +240,12 @@ const retirePassedOver = (line: ModelLine, generation: number): ModelLine => ({
 })
 
 function createSuccessor(line: ModelLine, step: ModelStep): ModelCard {
-  const { cardType, pinSource: carriedFrom } = findCard(line, step.card)
-  const pinSource = reasonEffects[step.reason].carriesPin ? (carriedFrom ?? step.card) : null
+  const { cardType, pinSource: carriedFrom, status } = findCard(line, step.card)
+  const source = carriedFrom ?? step.card
+  const carries = [status, findCard(line, source).status].every((each) =>
+    carriesPin(step.reason, each),
+  )
+  const pinSource = carries ? source : null
   const isActive = step.activateNow || cardType === 'Virtual'
   return {
     cardType,

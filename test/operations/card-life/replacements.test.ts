@@ -119,6 +119,22 @@ for (const [reason, status] of [
   })
 }
 
+test('the PIN of a stolen card moves for no reason, unless it is asked for', async () => {
+  for (const reason of ['Damaged', 'Upgrade', 'Lost']) {
+    const card = await physicalCard()
+    assert.equal((await setStatus(card.publicToken, '43')).status, 204)
+    const { json } = await replace(card.publicToken, { reason })
+    assert.equal(json.pinMoved, false, reason)
+  }
+  const asked = await physicalCard()
+  assert.equal((await setStatus(asked.publicToken, '43')).status, 204)
+  assert.equal((await replace(asked.publicToken, { movePin: true })).json.pinMoved, true)
+  const passed = await physicalCard()
+  const unused = (await replace(passed.publicToken)).json
+  assert.equal((await setStatus(passed.publicToken, '43')).status, 204)
+  assert.equal((await replace(unused.publicToken)).json.pinMoved, false)
+})
+
 test('a successor that was closed unused frees the card for another replacement', async () => {
   const card = await physicalCard()
   const first = (await replace(card.publicToken)).json

@@ -71,6 +71,16 @@ export function findPresentedPlastic(
   return presented === plasticNumber ? 'current' : 'other'
 }
 
+/**
+ * Chooses the PAN sequence number of a new virtual chip: that of the current plastic, or the one
+ * after its former chip if this is later. A lower one would be that of a retired plastic.
+ * @param former the number of the chip that it replaces; null for the first.
+ */
+export function chooseSequenceNumber(plasticNumber: number, former: string | null): string {
+  const next = former === null ? 0 : (Number(former) + 1) % 100
+  return String(Math.max(next, plasticNumber)).padStart(2, '0')
+}
+
 /** The subject of the texts of one plastic, so that none opens as those of another. */
 export const freeTextSubject = (publicToken: string, plasticNumber: number): string =>
   `${publicToken}/${plasticNumber}`

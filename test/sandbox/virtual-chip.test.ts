@@ -110,6 +110,21 @@ test('a chip that replaces another one has the next sequence number and a counte
   assert.deepEqual([next.panSequenceNumber, next.atc, next.remainingOfflineTries], ['01', 0, 3])
 })
 
+test('the chip of a later plastic has the number of that plastic', async () => {
+  const renewal = { renewStep: 'RenewWithSameExpiry', activateNow: true }
+  const renew = async () => {
+    const path = `/cards/${card.publicToken}/renew`
+    const { status, text } = await service.call('POST', path, { body: renewal })
+    assert.equal(status, 204, text)
+  }
+  await renew()
+  assert.equal((await chip('POST')).json.panSequenceNumber, '01')
+  await renew()
+  await renew()
+  assert.equal((await chip('POST')).json.panSequenceNumber, '03')
+  assert.equal((await chip('POST')).json.panSequenceNumber, '04')
+})
+
 test('a chip keeps its PIN when the card gets another one', async () => {
   await chip('POST')
   const pin = card.pin === '4927' ? '4928' : '4927'

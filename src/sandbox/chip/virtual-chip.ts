@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto'
+import { chooseSequenceNumber } from '../../domain/card-life.ts'
 import { composeChipData } from '../../domain/chip-data.ts'
 import { type ChipProfileName, chipProfiles } from '../../domain/chip-profile.ts'
 import { isPublicToken } from '../../domain/identifiers.ts'
@@ -115,13 +116,13 @@ export function createVirtualChips(context: VirtualChipContext): VirtualChips {
   }
 
   async function store(
-    { chip, pinTryLimit, publicToken }: CardWithChip,
+    { chip, pinTryLimit, plasticNumber, publicToken }: CardWithChip,
     former: stored.VirtualChipState | null,
     offlineTryLimit: number | null,
   ): Promise<void> {
     await stored.makeVirtualChip(database, {
       publicToken,
-      panSequenceNumber: former ? countUp(former.panSequenceNumber) : '00',
+      panSequenceNumber: chooseSequenceNumber(plasticNumber, former?.panSequenceNumber ?? null),
       ...(await findKeys(context, chip)),
       offlineTryLimit: offlineTryLimit ?? pinTryLimit,
     })
@@ -188,10 +189,6 @@ async function requireChip(
     )
   return { card, state }
 }
-
-/** The sequence number of a card that replaces another one. */
-const countUp = (panSequenceNumber: string): string =>
-  String((Number(panSequenceNumber) + 1) % 100).padStart(2, '0')
 
 /** Finds the newest keys, and an index that stands for them. */
 async function findKeys(

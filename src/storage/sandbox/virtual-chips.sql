@@ -4,7 +4,8 @@
 select card.public_token as "publicToken", card.client_id as "clientId",
   card.card_type as "cardType", card.encrypted_pan as "encryptedPan",
   product.pin_length as "pinLength", product.pin_try_limit as "pinTryLimit",
-  product.currency_code as "currencyCode", product.chip::text as "chip"
+  product.currency_code as "currencyCode", product.chip::text as "chip",
+  card.plastic_number as "plasticNumber"
 from card
 join product on product.product_id = card.product_id
 where card.public_token = :publicToken;

@@ -13,6 +13,8 @@ export interface CardOfChip {
   readonly pinTryLimit: number
   /** Of its product. */
   readonly currencyCode: string
+  /** Of the current plastic. */
+  readonly plasticNumber: number
   /** Null if the card has no chip. */
   readonly chip: ProductChip | null
 }

@@ -2,7 +2,7 @@
 
 export type Operation = {
   name: string
-  method: 'GET' | 'POST' | 'PUT'
+  method: 'GET' | 'PATCH' | 'POST' | 'PUT'
   /** Without `/thr/processor`. */
   path: (publicToken: string) => string
   scope: string
@@ -109,6 +109,15 @@ export const operations: readonly Operation[] = [
     scope: 'cards.read',
     status: 200,
     onCard: false,
+  },
+  {
+    name: "Change a card's record",
+    method: 'PATCH',
+    path: (token) => `/cards/${token}`,
+    scope: 'cards.write',
+    body: { renewalType: 'Manual' },
+    status: 204,
+    onCard: true,
   },
   {
     name: "Read a card's status",

@@ -3,8 +3,9 @@
 --
 -- The plastic that waits becomes current. The plastic of a converted card is current already, and
 -- works from then on. A returned plastic is not in the cardholder's hands, and cannot be activated.
--- The status of the card does not change, unless the card had expired meanwhile. Lock order: card,
--- key. The call does everything or nothing.
+-- The status of the card does not change, unless the card had expired meanwhile.
+--
+-- Lock order: card, key. The call does everything or nothing.
 --
 -- Returns whether it was done. It is not done if the card belongs to another client, is closed or
 -- retired, or has no such plastic, or if the key was not free.

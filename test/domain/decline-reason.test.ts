@@ -20,6 +20,8 @@ const objections = [
   ['57', 'transaction_type', 'failed'] as const,
   ['57', 'currency', 'failed'] as const,
   ['57', 'chip', 'failed'] as const,
+  ['78', 'plastic', 'failed'] as const,
+  ['54', 'plastic', 'failed'] as const,
   ['88', 'chip', 'failed'] as const,
   ['88', 'chip', 'not_given'] as const,
   ['88', 'cryptogram', 'failed'] as const,

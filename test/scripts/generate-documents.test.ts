@@ -171,6 +171,9 @@ test('a body that says nothing needed may be left out, others may not', () => {
   assert.deepEqual(
     needed.map(([, { operationId }]) => operationId),
     [
+      'replaceCard',
+      'completeReplacement',
+      'renewCard',
       'unblockPin',
       'activateDecisionEndpoint',
       'rollBackDecisionEndpoint',
@@ -181,6 +184,9 @@ test('a body that says nothing needed may be left out, others may not', () => {
       'resendDelivery',
       'makeVirtualChip',
       'startChipTransaction',
+      'shipPlastic',
+      'deliverPlastic',
+      'returnPlastic',
     ],
   )
 })

@@ -44,10 +44,10 @@ interface SchemaError {
 }
 
 /** A list with thousands of invalid entries would otherwise produce an answer of megabytes. */
-const faultsMost = 100
+const faultsMost = 50
 
 /**
- * Lists up to a hundred faults of the schema with their JSON Pointers. Values are never repeated:
+ * Lists up to fifty faults of the schema with their JSON Pointers. Values are never repeated:
  * they may be PINs.
  */
 function schemaFaults(

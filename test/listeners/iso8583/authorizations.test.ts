@@ -3,6 +3,7 @@ import { before, test } from 'node:test'
 import { onEachEngine } from '../../operations/authorizations/engines.ts'
 import { issueCard, otherDigits } from '../../support/network.ts'
 import type { TestService } from '../../support/service.ts'
+import { makeTrack } from '../../support/stripes.ts'
 import {
   cardNotPresent,
   connectSwitch,
@@ -262,8 +263,11 @@ onEachEngine((engine) => {
     assert.equal(await codeOf(purchase(service, card, { 53: '2001040100000000' })), '86')
     const { 52: _, ...withoutBlock } = purchase(service, card)
     assert.equal(await codeOf({ ...withoutBlock, 3: '010000', 18: '6011' }), '86')
-    const { 2: pan = '', 14: expiry, ...onTrack } = purchase(service, card)
-    assert.equal(await codeOf({ ...onTrack, 35: `${pan}=${expiry}2011234567890` }), '00')
+    const { 2: pan = '', 14: _expiry, ...onTrack } = purchase(service, card)
+    assert.equal(
+      await codeOf({ ...onTrack, 35: await makeTrack(service, card, '201', '999') }),
+      '00',
+    )
     assert.equal(await codeOf({ ...onTrack, 35: `${pan}=29012011234567890` }), '54')
     assert.equal(await triesOf(card), 3)
   })

@@ -160,8 +160,9 @@ function eightOperations(open: () => Promise<Database>): void {
     const created = await service.createCard({ cardType: 'physical', cardProduct: 1002 })
     assert.deepEqual([created.cardType, created.status], ['Physical', 'Inactive'])
     const { json, status } = await service.call('GET', `/cards/${created.publicToken}`)
-    const { createdAt, cvvStatus, pinStatus, ...card } = json
+    const { createdAt, cvvStatus, metadata, pinStatus, renewalType, retired, ...card } = json
     assert.deepEqual([status, card], [200, created])
+    assert.deepEqual([metadata, renewalType, retired], [{}, 'Manual', false])
     assert.match(createdAt, /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}(\.\d+)?Z$/)
     assert.deepEqual([pinStatus.remainingTries, cvvStatus.remainingTries], [3, 3])
   })

@@ -39,6 +39,11 @@ const routesThatChange: Readonly<Record<string, NeedsTwo | string>> = {
   'POST /network/reversals': inNeed('A card network asks, and no person.'),
   'POST /network/advices': inNeed('A card network asks, and no person.'),
   'POST /network/clearings': inNeed('A card network asks, and no person.'),
+  'POST /bureau/batches': inNeed('A bureau takes orders, and no person.'),
+  'PUT /bureau/batches/:batchId/acknowledgement': inNeed('A bureau acknowledges, and no person.'),
+  'POST /bureau/plastics/:publicToken/:plasticNumber/status': inNeed(
+    'A bureau reports, and no person.',
+  ),
   'POST /cards/search': inNeed('It has no effect.'),
   'POST /cards/:publicToken/freeze': one.card,
   'POST /cards/:publicToken/unfreeze': one.card,

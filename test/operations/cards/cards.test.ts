@@ -217,7 +217,8 @@ async function fill(service: TestService): Promise<void> {
     const [status, expiry] = [(at + 1) % 8, Math.floor((at + 1) / 8) % 6]
     await sql(
       service.database,
-      `update card set status_code = $2, start_date = '2026-01-01', expiry_date = $3::date,
+      `update card set status_code = $2,
+         status_before_expiry = case when $2 = '54' then '00' end, start_date = '2026-01-01', expiry_date = $3::date,
          created_at = '2026-02-01'::timestamptz
        where public_token = $1`,
       [publicToken, cardStatusCodes[status] ?? '00', expiries[expiry] ?? ''],

@@ -70,9 +70,9 @@ async function openCard(database: Database): Promise<PublicToken> {
   await sql(
     database,
     `insert into card (public_token, client_id, product_id, card_type, masked_pan, encrypted_pan,
-       personal_data, start_date, expiry_date, status_code, pvv, pin_key, cvk)
+       personal_data, start_date, expiry_date, line_token, status_code, pvv, pin_key, cvk)
      values ($1, 'client', 1, 'Virtual', '400000******0000', '', '', '2026-01-01', '2030-01-31',
-       '00', '1234', 'pvk/1', 'cvk/1')`,
+       $1, '00', '1234', 'pvk/1', 'cvk/1')`,
     [publicToken],
   )
   return publicToken

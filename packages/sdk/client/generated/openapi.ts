@@ -4668,6 +4668,23 @@ export interface operations {
                     readonly [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "publicToken": "7391846205",
+                     *       "customerReference": "C-1",
+                     *       "cardType": "Physical",
+                     *       "cardProduct": 1001,
+                     *       "embossName": "ANA LIM",
+                     *       "maskedPan": "400000******5678",
+                     *       "startDate": "2026-11-20",
+                     *       "expiryDate": "2030-11-30",
+                     *       "status": "Inactive",
+                     *       "cardStatusCode": "02",
+                     *       "cardStatusDescription": "Inactive",
+                     *       "replacementFor": "4820117360",
+                     *       "pinMoved": true
+                     *     }
+                     */
                     readonly "application/json": components["schemas"]["Successor"];
                 };
             };
@@ -4810,6 +4827,11 @@ export interface operations {
         };
         readonly requestBody?: {
             readonly content: {
+                /**
+                 * @example {
+                 *       "renewStep": "Renew"
+                 *     }
+                 */
                 readonly "application/json": components["schemas"]["RenewCard"];
             };
         };
@@ -4966,6 +4988,11 @@ export interface operations {
         };
         readonly requestBody: {
             readonly content: {
+                /**
+                 * @example {
+                 *       "cardType": "Physical"
+                 *     }
+                 */
                 readonly "application/json": components["schemas"]["ConvertCard"];
             };
         };
@@ -4981,6 +5008,21 @@ export interface operations {
                     readonly [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "publicToken": "4820117360",
+                     *       "customerReference": "C-1",
+                     *       "cardType": "Physical",
+                     *       "cardProduct": 1001,
+                     *       "embossName": "ANA LIM",
+                     *       "maskedPan": "400000******1234",
+                     *       "startDate": "2026-11-20",
+                     *       "expiryDate": "2030-11-30",
+                     *       "status": "Active",
+                     *       "cardStatusCode": "00",
+                     *       "cardStatusDescription": "Active"
+                     *     }
+                     */
                     readonly "application/json": components["schemas"]["CreatedCard"];
                 };
             };
@@ -6042,6 +6084,22 @@ export interface operations {
                     readonly [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "jobId": "01a207f1-05bc-71f8-97ce-911aef6582b9",
+                     *       "productId": 1001,
+                     *       "expiringBefore": "2026-12-31",
+                     *       "dryRun": true,
+                     *       "status": "Running",
+                     *       "due": 1200,
+                     *       "ordered": 1180,
+                     *       "refused": {
+                     *         "renewal_not_due": 20
+                     *       },
+                     *       "requestedAt": "2026-11-20T08:00:00.000Z",
+                     *       "finishedAt": null
+                     *     }
+                     */
                     readonly "application/json": components["schemas"]["RenewalJob"];
                 };
             };
@@ -6095,6 +6153,22 @@ export interface operations {
                     readonly [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "jobId": "01a207f1-05bc-71f8-97ce-911aef6582b9",
+                     *       "productId": 1001,
+                     *       "expiringBefore": "2026-12-31",
+                     *       "dryRun": true,
+                     *       "status": "Running",
+                     *       "due": 1200,
+                     *       "ordered": 1180,
+                     *       "refused": {
+                     *         "renewal_not_due": 20
+                     *       },
+                     *       "requestedAt": "2026-11-20T08:00:00.000Z",
+                     *       "finishedAt": null
+                     *     }
+                     */
                     readonly "application/json": components["schemas"]["RenewalJob"];
                 };
             };
@@ -9210,6 +9284,7 @@ export interface operations {
         };
         readonly requestBody?: {
             readonly content: {
+                /** @example {} */
                 readonly "application/json": components["schemas"]["EmptyBody"];
             };
         };
@@ -9298,6 +9373,7 @@ export interface operations {
         };
         readonly requestBody?: {
             readonly content: {
+                /** @example {} */
                 readonly "application/json": components["schemas"]["EmptyBody"];
             };
         };
@@ -9386,6 +9462,7 @@ export interface operations {
         };
         readonly requestBody?: {
             readonly content: {
+                /** @example {} */
                 readonly "application/json": components["schemas"]["EmptyBody"];
             };
         };

@@ -20,6 +20,7 @@ import * as payments from '../schemas/payments.ts'
 import * as renewals from '../schemas/renewals.ts'
 import * as webhooks from '../schemas/webhooks.ts'
 import { answerExamples } from './answer-examples.ts'
+import { cardLifeAnswers, cardLifeBodies } from './card-life-examples.ts'
 import { bodyExamples } from './examples.ts'
 
 const description = `A card-issuing core: products, cards, PINs, PIN and CVV status with the
@@ -65,8 +66,8 @@ export const publicDescription = (
     ...webhooks,
     EventSchema,
   },
-  bodyExamples,
-  answerExamples,
+  bodyExamples: { ...bodyExamples, ...cardLifeBodies },
+  answerExamples: { ...answerExamples, ...cardLifeAnswers },
   formats,
   tags: [
     { name: 'Products', description: 'The card products that cards are created from.' },

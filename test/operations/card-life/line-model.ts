@@ -264,7 +264,7 @@ function createSuccessor(line: ModelLine, step: ModelStep): ModelCard {
 }
 
 const retire = (card: ModelCard): Partial<ModelCard> =>
-  isOpen(card) && !card.isRetired ? { status: '62', isRetired: true } : {}
+  isOpen(card) && !card.isRetired ? { status: '62', isRetired: true, waiting: null } : {}
 
 /** Retires the cards before a successor, which is active, and carries the tries of its PIN. */
 function finishActivation(line: ModelLine, generation: number): ModelLine {

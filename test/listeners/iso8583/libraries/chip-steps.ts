@@ -5,15 +5,15 @@ import type { IssuedCard } from '../../../support/network.ts'
 import type { TestService } from '../../../support/service.ts'
 import { chipFieldOf, createWalker, manage, type WalkStep, type WalkValue } from './walk.ts'
 
-/** Purchases with a chip for which commands wait, one in template 71 and one in 72. */
+/** Purchases with a chip for which two commands wait: the first in template 72, the next in 71. */
 export const chipSteps = async (
   service: TestService,
   profile: Profile,
   card: IssuedCard,
 ): Promise<readonly WalkStep[]> => {
   await service.call('POST', `/card-pin/${card.publicToken}/pin/unblock`)
-  const block = { command: 'block_application' }
-  await service.call('POST', `/cards/${card.publicToken}/chip/commands`, { body: block })
+  const unblock = { command: 'unblock_application' }
+  await service.call('POST', `/cards/${card.publicToken}/chip/commands`, { body: unblock })
   const walker = createWalker(service, profile, card)
   const chip = await playChip(service, card)
   const pay = async (
@@ -24,7 +24,7 @@ export const chipSteps = async (
     return { ...fields, 55: chipFieldOf(profile, readTags(data)) }
   }
   const wrong = { '9F26': '0102030405060708' }
-  const answered = { tags: ['71', '72', '91'] }
+  const answered = { tags: ['72', '91'] }
   const first = await pay({ atc: 1 })
   const { 55: used = '' } = first
   return [
@@ -39,7 +39,9 @@ export const chipSteps = async (
       55: used,
     }),
     walker.step('a wrong cryptogram', 'wrongChip', '0100', await pay({ atc: 2, changed: wrong })),
-    walker.step('the next purchase', 'approved', '0200', await pay({ atc: 3 }), answered),
+    walker.step('the next purchase', 'approved', '0200', await pay({ atc: 3 }), {
+      tags: ['71', '91'],
+    }),
   ]
 }
 

@@ -6,6 +6,7 @@ import type { Profile } from '../../../../src/listeners/iso8583/profile-schema.t
 import { issueChipCard } from '../../../support/chip.ts'
 import { type IssuedCard, issueCard } from '../../../support/network.ts'
 import { openTestService, type TestService } from '../../../support/service.ts'
+import { makeTrack } from '../../../support/stripes.ts'
 import { findProfile, openLink } from '../../../support/switch.ts'
 import { chipSteps } from './chip-steps.ts'
 import { everyFieldSteps } from './every-field.ts'
@@ -54,7 +55,12 @@ for (const library of libraries) {
       test(`${library.name} packs and reads every message and field of ${name}`, async (t) => {
         const profile = findProfile(name)
         const card = await issueLimitedCard(service)
-        const [first, signOn, ...others] = walkSteps(service, profile, card)
+        const [first, signOn, ...others] = walkSteps(
+          service,
+          profile,
+          card,
+          await makeTrack(service, card, '201'),
+        )
         assert.ok(first && signOn)
         const steps = [first, signOn, ...everyFieldSteps(profile), ...others]
         const { port } = await openLink(service, { profile: name })
@@ -95,7 +101,8 @@ for (const library of libraries) {
     test(`${library.name} walks ascii-1987 by its own table of the standard`, async (t) => {
       const profile = findProfile('ascii-1987')
       const card = await issueCard(service)
-      const steps = walkSteps(service, profile, card).map((step) => ({
+      const track = await makeTrack(service, card, '201')
+      const steps = walkSteps(service, profile, card, track).map((step) => ({
         ...step,
         fields: wholeFields(step.fields),
         shownFields: wholeFields(step.shownFields),

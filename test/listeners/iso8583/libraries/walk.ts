@@ -211,18 +211,22 @@ export const createWalker = (service: TestService, profile: Profile, card: Issue
   },
 })
 
-/** Every message of the walk, in its order. */
+/**
+ * Every message of the walk, in its order.
+ * @param track track 2 of the card, with its CVV.
+ */
 export const walkSteps = (
   service: TestService,
   profile: Profile,
   card: IssuedCard,
+  track: string,
 ): readonly WalkStep[] => {
   const walker = createWalker(service, profile, card)
   return [
     walker.step('a purchase before the sign-on', 'notSignedOn', '0200', walker.purchase(card.pin)),
     ...manage(walker, 'signOn'),
     ...manage(walker, 'echo'),
-    ...purchases(walker),
+    ...purchases(walker, track),
     ...cvv2s(walker),
     ...unsupported(walker),
     ...reversals(walker),
@@ -244,18 +248,18 @@ export const manage = (walker: Walker, purpose: 'signOn' | 'signOff' | 'echo'): 
   })
 }
 
-const purchases = (walker: Walker): WalkStep[] => {
+const purchases = (walker: Walker, track: string): WalkStep[] => {
   const { card, profile } = walker
   const right = walker.purchase(card.pin)
   const wrong = walker.purchase(otherDigits(card.pin))
   const chip = { parts: { 82: '5C00', '9F02': '000000001000' } }
   const isTagged = profile.layout.fields[55]?.parts !== undefined
-  const { 2: pan = '', 14: expiry = '', 52: _, 53: __, ...others } = walker.purchase(card.pin)
+  const { 2: _, 14: __, 52: ___, 53: ____, ...others } = walker.purchase(card.pin)
   const separator = profile.layout.fields[35]?.encoding === 'bcd' ? 'D' : '='
   const swipe = {
     ...others,
     22: entryModesOf(profile).swipe,
-    35: `${pan}${separator}${expiry}201123456789`,
+    35: track.replace('=', separator),
   }
   return [
     walker.step('a purchase with the right PIN and chip data', 'approved', '0200', {

@@ -35,20 +35,7 @@ begin
     return false;
   end if;
   if v_plastic.state = 'Waiting' then
-    update plastic
-    set state = 'Cancelled',
-      delivery_status = 'Cancelled',
-      delivery_changed_at = v_now,
-      ended_at = v_now
-    where public_token = p_public_token and plastic_number = p_plastic_number;
-    update card
-    set waiting_expiry_date = null,
-      last_sequence = v_card.last_sequence + 1
-    where public_token = p_public_token;
-    perform record_event(
-      p_public_token, v_card.last_sequence + 1, v_card.client_id, 'card.renewal_cancelled', null,
-      json_build_object('plasticNumber', p_plastic_number)::text, null, null
-    );
+    perform end_waiting_plastic(v_card, null, null);
     return true;
   end if;
   update plastic

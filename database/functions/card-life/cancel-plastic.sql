@@ -24,7 +24,6 @@ language plpgsql
 as $function$
 declare
   v_card card := lock_card(p_public_token);
-  v_now timestamptz := clock_timestamp();
 begin
   if v_card.client_id is distinct from p_client_id
     or v_card.retired_at is not null
@@ -46,20 +45,7 @@ begin
   then
     return false;
   end if;
-  update plastic
-  set state = 'Cancelled',
-    delivery_status = 'Cancelled',
-    delivery_changed_at = v_now,
-    ended_at = v_now
-  where public_token = p_public_token and plastic_number = p_plastic_number;
-  update card
-  set waiting_expiry_date = null,
-    last_sequence = v_card.last_sequence + 1
-  where public_token = p_public_token;
-  perform record_event(
-    p_public_token, v_card.last_sequence + 1, p_client_id, 'card.renewal_cancelled', p_request_id,
-    json_build_object('plasticNumber', p_plastic_number)::text, null, p_operator_id
-  );
+  perform end_waiting_plastic(v_card, p_request_id, p_operator_id);
   return true;
 end
 $function$;

@@ -1,7 +1,7 @@
--- Cancels the plastic of a card that waits: it has expired, so that another can be ordered, or the
--- card is retired. Records the event. A plastic that was produced keeps its delivery status.
+-- Cancels the plastic of a card that waits, and records the event. The delivery of a plastic that
+-- was not made, or was returned, is cancelled, too. Any other plastic keeps its delivery status.
 --
--- The caller has locked the card's row, which it gives.
+-- The caller has locked the row p_card.
 --
 -- Returns the row as it is afterwards.
 create or replace function end_waiting_plastic(
@@ -20,11 +20,11 @@ begin
   update plastic
   set state = 'Cancelled',
     delivery_status = case
-      when delivery_status = 'Ordered' then 'Cancelled'
+      when delivery_status in ('Ordered', 'Returned') then 'Cancelled'
       else delivery_status
     end,
     delivery_changed_at = case
-      when delivery_status = 'Ordered' then v_now
+      when delivery_status in ('Ordered', 'Returned') then v_now
       else delivery_changed_at
     end,
     ended_at = v_now

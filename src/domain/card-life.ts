@@ -1,3 +1,4 @@
+import { expiryMonthsAfter } from './calendar.ts'
 import { allowedMoves, type CardStatusCode } from './card-status.ts'
 
 /** A status in the life of a card. A retired card is restricted (62), and never active again. */
@@ -84,3 +85,10 @@ export function chooseSequenceNumber(plasticNumber: number, former: string | nul
 /** The subject of the texts of one plastic, so that none opens as those of another. */
 export const freeTextSubject = (publicToken: string, plasticNumber: number): string =>
   `${publicToken}/${plasticNumber}`
+
+/**
+ * Finds the earliest last day (`YYYY-MM-DD`) of an expired card that is within its months of grace
+ * today (`YYYY-MM-DD`).
+ */
+export const findGraceStart = (graceMonths: number, today: string): string =>
+  expiryMonthsAfter(today, -graceMonths).lastDay()

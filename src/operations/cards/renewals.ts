@@ -5,7 +5,7 @@ import {
   formatDate,
   toExpiry,
 } from '../../domain/calendar.ts'
-import { type LifeStatus, lifeActs } from '../../domain/card-life.ts'
+import { findGraceStart, type LifeStatus, lifeActs } from '../../domain/card-life.ts'
 import { isFinal } from '../../domain/card-status.ts'
 import type { PublicToken } from '../../domain/identifiers.ts'
 import { Problem, validationFailed } from '../../domain/problem.ts'
@@ -103,7 +103,7 @@ export async function planRenewal(
     plasticNumber: nextPlasticNumber(card),
     isCurrent: card.cardType === 'Virtual',
     today,
-    expiredSince: findGraceStart(card, today),
+    expiredSince: findGraceStart(card.renewalGraceMonths, today),
     expiryDate: findExpiry(card, renewal, today).lastDay(),
   }
 }
@@ -223,11 +223,7 @@ const findLifeStatus = (
 
 /** Whether an expired card can still be renewed. */
 const isWithinGrace = (card: stored.CardToRenew, today: string): boolean =>
-  card.validUntil >= findGraceStart(card, today)
-
-/** The earliest last day of a card that can be renewed today. */
-const findGraceStart = ({ renewalGraceMonths }: stored.CardToRenew, today: string): string =>
-  expiryMonthsAfter(today, -renewalGraceMonths).lastDay()
+  card.validUntil >= findGraceStart(card.renewalGraceMonths, today)
 
 /** Returns the number of the plastic that waits. */
 function findMigrated(card: stored.CardToRenew, status: LifeStatus, today: string): number {
@@ -291,11 +287,8 @@ function findExpiry(
   if (today < earliest) {
     throw new Problem('renewal_not_due', { detail: `It can be renewed from ${earliest} on.` })
   }
-  const following = expiryMonthsAfter(expiryDate, validityMonths)
-  const latest =
-    following.lastDay() > today && expiryDate >= today
-      ? following
-      : expiryMonthsAfter(today, validityMonths)
+  // An expired card counts from today.
+  const latest = expiryMonthsAfter(expiryDate >= today ? expiryDate : today, validityMonths)
   const { expiry = latest } = renewal
   const fault = findExpiryFault(expiry, { present, latest, today })
   if (fault !== null) throw validationFailed({ pointer: '/expiryDate', detail: fault })

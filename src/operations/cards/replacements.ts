@@ -5,7 +5,7 @@ import {
   formatDate,
   toExpiry,
 } from '../../domain/calendar.ts'
-import { type LifeStatus, lifeActs } from '../../domain/card-life.ts'
+import { findGraceStart, type LifeStatus, lifeActs } from '../../domain/card-life.ts'
 import { type CardStatusCode, describeCardStatus, isFinal } from '../../domain/card-status.ts'
 import type { Requester } from '../../domain/client.ts'
 import type { ProductId, PublicToken } from '../../domain/identifiers.ts'
@@ -87,7 +87,7 @@ export function replaceCard(
       isRetired: isEndedBy(reason, status),
       reason,
       today,
-      expiredSince: findGraceStart(card, today),
+      expiredSince: findGraceStart(card.graceMonths, today),
       successorToken: publicToken,
       card: {
         clientId: requester.clientId,
@@ -179,10 +179,6 @@ const isEndedBy = (reason: ReplacementReason, status: CardStatusCode): boolean =
   return status === '54' ? retires || movesTo !== null : retires && !isFinal(status)
 }
 
-/** The earliest last day of a card that can be replaced today, `YYYY-MM-DD`. */
-const findGraceStart = ({ graceMonths }: stored.CardOfLine, today: string): string =>
-  expiryMonthsAfter(today, -graceMonths).lastDay()
-
 /**
  * Refuses a card that its status or a successor keeps from being replaced.
  * @returns the present status.
@@ -198,7 +194,7 @@ async function refuseReplacement(
   const lifeStatus: LifeStatus = card.isRetired ? 'retired' : status
   const { replace } = lifeActs[lifeStatus]
   if (replace === 'no') throw new Problem('card_closed')
-  if (replace === 'within_grace' && card.validUntil < findGraceStart(card, today)) {
+  if (replace === 'within_grace' && card.validUntil < findGraceStart(card.graceMonths, today)) {
     const detail = `The card expired after ${card.validUntil}, too long ago to be replaced.`
     throw new Problem('card_closed', { detail })
   }

@@ -104,7 +104,7 @@ export interface EndedChipCommands {
   readonly done: readonly number[]
   /** The chip refused them. */
   readonly failed: readonly number[]
-  /** No result came, so nobody knows whether the chip has them. */
+  /** No result came. The chip may have executed them. */
   readonly unconfirmed: readonly number[]
 }
 
@@ -197,8 +197,8 @@ export function findEndedCommands(
 }
 
 /**
- * A chip that asks for an authorization is not blocked, whatever its terminal reports. So a command
- * that blocks ends only with the application that it blocked, and one for the whole chip never.
+ * A chip that requests an authorization is not blocked, even if its terminal reports it. So
+ * `block_application` ends when the chip declines by itself, and `block_card` never ends.
  */
 function confirmOutcome(
   { command, sentCount }: WaitingChipCommand,

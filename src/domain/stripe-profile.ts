@@ -128,7 +128,7 @@ interface AtcBounds {
  * counter with few digits, so a counter beyond the bounds is refused. A dynamic CVV covers only the
  * digits of the track: they are the whole counter, so that no old stripe becomes a later one.
  *
- * @returns the only counter within the bounds, or why there is none.
+ * @returns the one counter within the bounds, or the reason for the refusal.
  */
 export function completeAtc(
   { atcDigits, kind }: Pick<ReadDynamicValue, 'atcDigits' | 'kind'>,

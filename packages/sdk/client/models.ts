@@ -14,7 +14,7 @@ export type CreatedCard = Schemas['CreatedCard']
 /** A card in answers: without its number, PIN or CVV. */
 export type Card = Schemas['Card']
 export type ReplaceCard = Schemas['ReplaceCard']
-/** The new card in the place of another. */
+/** The new card of a replacement. */
 export type Successor = Schemas['Successor']
 export type CardStatus = Schemas['CardStatus']
 export type CardStatusCode = CardStatus['cardStatusCode']

@@ -145,7 +145,7 @@ export const keyCommands: readonly Command[] = [
   {
     words: 'keys delete',
     names: ['NAME', 'VERSION'],
-    summary: 'deletes a retired version, or a pending one that nobody has rotated to',
+    summary: 'deletes a retired version, or a pending one before its rotation',
     description: 'A retired version can be deleted after a waiting time. Its number is not reused.',
     example: 'pinfold keys delete cvk 1',
     run: (call) =>

@@ -6,7 +6,7 @@ import { Problem } from '../../domain/problem.ts'
 const isPlasticNumber = (value: unknown): value is number =>
   Number.isInteger(value) && Number(value) >= 0 && Number(value) <= 99
 
-/** Parses the number of a plastic in a path. @throws `Problem` `not_found` if it is none. */
+/** Parses the number of a plastic in a path. @throws `Problem` `not_found` for other texts. */
 export function parsePlasticNumber({ params }: { params: { plasticNumber: string } }): number {
   const number = Number(params.plasticNumber)
   if (isPlasticNumber(number) && String(number) === params.plasticNumber) return number

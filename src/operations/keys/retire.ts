@@ -181,14 +181,13 @@ async function isUsedIn(
 
 /**
  * Tells how many unexpired cards have chips of a version of the keys, or may have them; or null.
- * Nothing is known of a chip that was never used. Any version before the newest may be in it that
- * existed when its card was created.
+ * A chip that was never used may have any version that existed when its card was created.
  */
 async function countChips(
   { database }: KeyContext,
   { activatedAt, keyVersion }: Pick<storedHsmKeys.DatedHsmKeyRow, 'activatedAt' | 'keyVersion'>,
 ): Promise<string | null> {
-  // No card was made with a version that was never active.
+  // Cards are made with active versions only.
   const createdBefore = activatedAt && (await findSuccession(database, keyVersion))
   let unused = 0
   let used = 0

@@ -65,7 +65,7 @@ interface PlaceInLine {
 const selectSuccessor = declare<PlaceInLine, { publicToken: PublicToken | null }>('find_successor')
 
 /**
- * Returns the card that replaced a card, and was or can be activated; null if there is none.
+ * Returns the successor of a card that was or can be activated, or null.
  * @param today `YYYY-MM-DD`
  */
 export const findSuccessor = async (

@@ -194,7 +194,7 @@ async function playSchedule(service: TestService, seed: number): Promise<void> {
   )
   assert.ok(numbers && numbers.successors <= 1, 'a card has one successor')
   assert.equal(numbers.orphans, 0, 'every number belongs to a card')
-  // The PIN of a lost card comes with all tries, because nobody can use the lost card any more.
+  // The PIN of a lost card comes with all tries, because the lost card is closed.
   const most = rows.some(({ status }) => status === '41') ? 6 : 3
   assert.ok(numbers.compared <= most, 'no more PINs are compared than tries')
 }

@@ -121,7 +121,7 @@ export interface paths {
         readonly put?: never;
         /**
          * Replace a card
-         * @description Creates a new card, with another number, in the place of a card. The replaced card works until the new one is activated, unless the reason ends it.
+         * @description Creates a card with another number that replaces this card. The replaced card works until the new one is activated, unless the reason ends it.
          */
         readonly post: operations["replaceCard"];
         readonly delete?: never;

@@ -27,7 +27,7 @@ export function replaceCardRoute({ app, base, issuing }: PublicApi): void {
         operationId: 'replaceCard',
         summary: 'Replace a card',
         description:
-          'Creates a new card, with another number, in the place of a card. The replaced card ' +
+          'Creates a card with another number that replaces this card. The replaced card ' +
           'works until the new one is activated, unless the reason ends it.',
         tags,
         params: cardSchemas.CardParamsSchema,

@@ -10,7 +10,7 @@ export const orNull = <Schema extends TSchema>(schema: Schema, description: stri
 const metadataRule =
   'Up to 50 keys of 1 to 40 letters, digits, dashes and underscores. Stored in clear: without ' +
   'personal data.'
-export const metadataOf = <Schema extends TSchema>(value: Schema, description: string) =>
+export const composeMetadataSchema = <Schema extends TSchema>(value: Schema, description: string) =>
   Type.Unsafe<Record<string, Static<Schema>>>({
     type: 'object',
     additionalProperties: value,

@@ -91,7 +91,7 @@ export const CreateCardSchema = Type.Object(
     customerReference: Type.Optional(freeText(25)),
     expiryDate: Type.Optional(Type.String({ format: 'year-month', examples: ['2029-06'] })),
     designId: Type.Optional(freeText(50)),
-    metadata: Type.Optional(records.metadataOf(freeText(500), 'Your own texts.')),
+    metadata: Type.Optional(records.composeMetadataSchema(freeText(500), 'Your own texts.')),
     activateNow: Type.Optional(
       Type.Boolean({ description: 'Default: true for Virtual, false for Physical.' }),
     ),
@@ -252,7 +252,7 @@ export const ChangeCardSchema = Type.Object(
       records.orNull(Type.Enum([...renewalTypes]), 'Null: as the product says.'),
     ),
     metadata: Type.Optional(
-      records.metadataOf(
+      records.composeMetadataSchema(
         Type.Union([freeText(500), Type.Null()]),
         'A text sets a key, and null removes it. Other keys stay.',
       ),

@@ -88,7 +88,8 @@ begin
         cashback_amount, merchant, network_transaction_id, response_code, checks, duration_ms,
         claimant_id, key_hashes,
         request_fingerprint, claim_id, answer, transaction_hashes, message_class, trace,
-        transmitted_at, acquirer, mistakes, window_length, mistake, event_type, details, held_amount,
+        transmitted_at, acquirer, mistakes, window_length, mistake, event_type, details,
+        held_amount,
         held_currency_code, hold_expires_at, is_increment, raised_payment_id, is_new_total,
         now, spending_text, decision, chip_text, ordinal
       )

@@ -1,5 +1,5 @@
--- Counts a mistake: a wrong expiry, cryptogram, value of a stripe or 3-D Secure value (p_kind) that a card
--- network gave for a card. It spends no try, so it is watched.
+-- Counts a mistake: a wrong expiry, cryptogram, value of a stripe or 3-D Secure value (p_kind) that
+-- a card network gave for a card. It spends no try, so it is watched.
 --
 -- More than p_mistakes within p_window microseconds count as guessing, which is reported once
 -- within each window. Of the values of stripes and of 3-D Secure, the one with this number is the

@@ -60,7 +60,8 @@ begin
         public_token, client_id, product_id, product_version, card_type, customer_reference,
         design_id, metadata, masked_pan, pan_fingerprints, fingerprint_key_versions,
         encrypted_pan, personal_data, start_date, expiry_date, status_code, pin_block, pvv,
-        pin_key, cvk, pin_try_limit, cvv_try_limit, event_type, request_id, details, note, claimant_id,
+        pin_key, cvk, pin_try_limit, cvv_try_limit, event_type, request_id, details, note,
+        claimant_id,
         key_hashes, request_fingerprint, claim_id, answer, ordinal
       )
     ),

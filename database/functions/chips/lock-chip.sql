@@ -5,8 +5,8 @@
 --
 -- p_chip has panSequenceNumber, atc, keyVersion, atcWindow and remainingOfflineTries
 -- (src/operations/chips/presented-chip.ts). Without a panSequenceNumber it is the use of a
--- contactless stripe, which locks the counter of the card's stripes (lock_stripe). Lock order: card,
--- chip, counter, key.
+-- contactless stripe, which locks the counter of the card's stripes (lock_stripe). Lock order:
+-- card, chip, counter, key.
 --
 -- Distributed by p_public_token, beside card.
 create or replace function lock_chip(p_public_token text, p_chip jsonb) returns boolean

@@ -1,8 +1,8 @@
 -- Records what the cryptogram of an advice or a reversal proves. No advice is refused for it.
 --
 -- A right one (p_chip, as lock_chip has it) uses its transaction counter, if that was not used
--- before, so that a cryptogram of a stand-in approval is not approved again. After an online request
--- it was used, and nothing changes. A wrong one (p_chip is null) is counted as a mistake of
+-- before, so that a cryptogram of a stand-in approval is not approved again. After an online
+-- request it was used, and nothing changes. A wrong one (p_chip is null) is counted as a mistake of
 -- p_network_id, as one of a request is. Lock order: chip, mistake.
 --
 -- Returns whether to report guessing now.

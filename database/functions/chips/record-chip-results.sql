@@ -1,10 +1,11 @@
 -- Records what a message of a chip and its answer changed: the commands that the answer carried
 -- (p_sent), those that the chip has carried out or refused (p_done, p_failed) or that were sent too
--- often without a result (p_unconfirmed), and the tries that remain for the PIN in the chip, null if
--- the message does not say it. An older message than the last one does not change them.
+-- often without a result (p_unconfirmed), and the tries that remain for the PIN in the chip, null
+-- if the message does not say it. An older message than the last one does not change them.
 --
--- A change of the PIN and an unblock restore the tries in the chip. Once one of them is done, reports
--- up to the counter of the answer that carried it are out of date, also ones that come later.
+-- A change of the PIN and an unblock restore the tries in the chip. Once one of them is done,
+-- reports up to the counter of the answer that carried it are out of date, also ones that come
+-- later.
 --
 -- A command for the first chip that comes is for the chip that it was sent to.
 --

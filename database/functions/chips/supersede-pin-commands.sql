@@ -1,6 +1,6 @@
 -- Supersedes the waiting commands that change or unblock the PIN in the chips of cards, and deletes
--- their PINs: the cards have a PIN that does not go to a chip. The caller has locked the rows of the
--- cards in the same transaction.
+-- their PINs: the cards have a PIN that does not go to a chip. The caller has locked the rows of
+-- the cards in the same transaction.
 create or replace function supersede_pin_commands(p_public_tokens text[]) returns void
 language plpgsql
 as $function$

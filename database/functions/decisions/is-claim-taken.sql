@@ -1,5 +1,5 @@
--- Whether a key of a waiting request has another answer by now, or was deleted. Locks the keys until
--- the transaction ends.
+-- Whether a key of a waiting request has another answer by now, or was deleted. Locks the keys
+-- until the transaction ends.
 --
 -- p_claim: the claim of a pending decision, as reserve-decision.sql stores it; null, or the null of
 -- JSON, for a request without a key.

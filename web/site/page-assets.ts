@@ -7,12 +7,20 @@ export type PageAssets = Readonly<
   Record<string, { readonly mediaType: string; readonly text: string }>
 >
 
-/** Paths from `web`, by their names. */
-type Files = Readonly<Record<string, { readonly path: string; readonly mediaType: string }>>
+/** The files from `web` whose texts make up an asset, in order, by the name of the asset. */
+type Files = Readonly<
+  Record<string, { readonly paths: readonly string[]; readonly mediaType: string }>
+>
+
+/** The style sheets of the console in the order of the cascade. */
+const styles = ['colours', 'frame', 'parts', 'forms', 'charts', 'telephone', 'print']
 
 const consoleFiles: Files = {
-  'console.css': { path: 'console/console.css', mediaType: 'text/css; charset=utf-8' },
-  'icon.svg': { path: 'console/icon.svg', mediaType: 'image/svg+xml' },
+  'console.css': {
+    paths: styles.map((name) => `console/styles/${name}.css`),
+    mediaType: 'text/css; charset=utf-8',
+  },
+  'icon.svg': { paths: ['console/icon.svg'], mediaType: 'image/svg+xml' },
 }
 
 /** Style, icon and modules of the console. */
@@ -24,16 +32,21 @@ export const readConsoleAssets = readOnce(() =>
 export const readDocumentsAssets = readOnce(() =>
   readPageAssets('/docs/assets', 'web/documents/main.ts', {
     ...consoleFiles,
-    'documents.css': { path: 'documents/documents.css', mediaType: 'text/css; charset=utf-8' },
+    'documents.css': {
+      paths: ['documents/documents.css'],
+      mediaType: 'text/css; charset=utf-8',
+    },
   }),
 )
 
 async function readPageAssets(base: string, entry: string, files: Files): Promise<PageAssets> {
   const modules = await readModules(entry, base)
   const read = await Promise.all(
-    Object.entries(files).map(async ([name, { mediaType, path }]) => {
-      const text = await readFile(new URL(`../${path}`, import.meta.url), 'utf8')
-      return [name, { mediaType, text }] as const
+    Object.entries(files).map(async ([name, { mediaType, paths }]) => {
+      const texts = await Promise.all(
+        paths.map((path) => readFile(new URL(`../${path}`, import.meta.url), 'utf8')),
+      )
+      return [name, { mediaType, text: texts.join('') }] as const
     }),
   )
   const scripts = [...modules].map(

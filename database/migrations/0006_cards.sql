@@ -18,7 +18,7 @@ create table card (
   -- The last day before the status 54.
   valid_until date not null
     generated always as (greatest(expiry_date, waiting_expiry_date)) stored,
-  -- The current plastic, which is the PAN sequence number of its chip.
+  -- The current plastic. The PAN sequence number of its chip follows from it and the product.
   plastic_number integer not null default 0 check (plastic_number >= 0),
   -- The newest plastic, also if it was cancelled.
   last_plastic_number integer not null default 0

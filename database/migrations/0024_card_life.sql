@@ -1,7 +1,7 @@
 -- The life of a card: its plastics, and the line of cards that replaced each other.
 
 -- An edition of a card. A card is a number; each renewal, reprint or conversion of it is its next
--- plastic, whose number is the PAN sequence number of its chip. An edition of a virtual card has no
+-- plastic, and its chip has the next PAN sequence number. An edition of a virtual card has no
 -- delivery.
 create table plastic (
   public_token text not null references card,

@@ -53,12 +53,17 @@ export const listLifeStatuses = (): readonly LifeStatus[] => [
   '54',
 ]
 
-/** The plastic whose chip is presented. */
-export type PresentedPlastic = 'current' | 'other' | 'unknown'
+/** The plastic whose chip is presented. The newest is not current: it waits, or was cancelled. */
+export type PresentedPlastic = 'current' | 'newest' | 'former' | 'unknown'
+
+/** How many numbers the two digits of a PAN sequence number have. */
+const sequenceNumbers = 100
 
 /**
  * Finds the plastic of a chip by its PAN sequence number. A number that no plastic has, and that of
- * a card with one plastic, can be of a bureau with numbers of its own.
+ * a card with one plastic, can be of a bureau with numbers of its own. The same rule is the SQL
+ * function is_chip_of_other_plastic.
+ * @param firstPanSequenceNumber the number that the bureau gives to the chip of the first plastic.
  */
 export function findPresentedPlastic(
   panSequenceNumber: string,
@@ -66,10 +71,12 @@ export function findPresentedPlastic(
     lastPlasticNumber,
     plasticNumber,
   }: { readonly lastPlasticNumber: number; readonly plasticNumber: number },
+  firstPanSequenceNumber: number,
 ): PresentedPlastic {
-  const presented = Number(panSequenceNumber)
+  const presented = findPlasticNumber(panSequenceNumber, firstPanSequenceNumber)
   if (lastPlasticNumber === 0 || presented > lastPlasticNumber) return 'unknown'
-  return presented === plasticNumber ? 'current' : 'other'
+  if (presented === plasticNumber) return 'current'
+  return presented === lastPlasticNumber ? 'newest' : 'former'
 }
 
 /**
@@ -77,10 +84,19 @@ export function findPresentedPlastic(
  * after its former chip if this is later. A lower one would be that of a retired plastic.
  * @param former the number of the chip that it replaces; null for the first.
  */
-export function chooseSequenceNumber(plasticNumber: number, former: string | null): string {
-  const next = former === null ? 0 : (Number(former) + 1) % 100
-  return String(Math.max(next, plasticNumber)).padStart(2, '0')
+export function chooseSequenceNumber(
+  plasticNumber: number,
+  former: string | null,
+  firstPanSequenceNumber: number,
+): string {
+  const next = former === null ? 0 : findPlasticNumber(former, firstPanSequenceNumber) + 1
+  const chosen = Math.max(next % sequenceNumbers, plasticNumber) + firstPanSequenceNumber
+  return String(chosen % sequenceNumbers).padStart(2, '0')
 }
+
+/** The numbers begin again after 99. */
+const findPlasticNumber = (panSequenceNumber: string, firstPanSequenceNumber: number): number =>
+  (Number(panSequenceNumber) - firstPanSequenceNumber + sequenceNumbers) % sequenceNumbers
 
 /** The subject of the texts of one plastic, so that none opens as those of another. */
 export const freeTextSubject = (publicToken: string, plasticNumber: number): string =>

@@ -20,6 +20,8 @@ export interface ProductChip {
   readonly atcWindow: number
   /** A transaction counter that is higher by more than this is recorded as a jump. */
   readonly atcJump: number
+  /** The PAN sequence number that the bureau gives to the chip of a card's first plastic. */
+  readonly firstPanSequenceNumber: number
 }
 
 /** The policies on card data that a request does not have. */
@@ -41,6 +43,7 @@ export const usualChip = {
   wrongCardValue: 'decline',
   atcWindow: 16,
   atcJump: 100,
+  firstPanSequenceNumber: 0,
 } as const satisfies Omit<ProductChip, 'profile'>
 
 /** The bounds of its numbers. */
@@ -48,6 +51,7 @@ export const chipBounds = {
   /** Fewer than the 64 transaction counters that are remembered of a chip. */
   atcWindow: { minimum: 0, maximum: 63 },
   atcJump: { minimum: 1, maximum: 65_535 },
+  firstPanSequenceNumber: { minimum: 0, maximum: 99 },
 } as const
 
 /** A requested chip. Absent members keep their values, or get the usual ones. */

@@ -114,8 +114,10 @@ begin
           when asked.kind is null or known.public_token is null or known.status_code <> '00'
             or known.expiry_month < asked.current_month or asked.expiry_month <> known.expiry_month
             or known.is_plastic_inactive and asked.is_plastic_used
-            or (asked.chip ->> 'panSequenceNumber')::integer <> known.plastic_number
-            and (asked.chip ->> 'panSequenceNumber')::integer <= known.last_plastic_number
+            or is_chip_of_other_plastic(
+              asked.chip ->> 'panSequenceNumber', known.product_chip, known.plastic_number,
+              known.last_plastic_number
+            )
             or coalesce(asked.billing_amount, asked.amount) > 0
             and coalesce(asked.billing_currency_code, asked.currency_code)
               <> known.card_currency_code

@@ -169,8 +169,9 @@ begin
   if p_kind is null or public_token is null or status_code <> '00'
     or v_expiry_month < p_current_month or p_expiry_month <> v_expiry_month
     or is_plastic_inactive and p_is_plastic_used
-    or (p_chip ->> 'panSequenceNumber')::integer <> plastic_number
-    and (p_chip ->> 'panSequenceNumber')::integer <= last_plastic_number
+    or is_chip_of_other_plastic(
+      p_chip ->> 'panSequenceNumber', product_chip, plastic_number, last_plastic_number
+    )
     or coalesce(p_billing_amount, p_amount) > 0
     and coalesce(p_billing_currency_code, p_currency_code) <> card_currency_code
     or controls ? 'objection'

@@ -1,4 +1,5 @@
 import { findPresentedPlastic } from '../../domain/card-life.ts'
+import { usualChip } from '../../domain/product-chip.ts'
 import type { DeclineCode } from '../../domain/response-code.ts'
 import type { AuthorizedCard } from '../../storage/authorizations/begin.ts'
 import type { AuthorizationRequest } from './authorization.ts'
@@ -34,18 +35,19 @@ function objectToCurrent(traced: TracedRequest, card: AuthorizedCard): '54' | '7
   const { expiryDate, isPlasticInactive } = card
   // The card has not expired, because the plastic that waits reaches further.
   if (expiryDate < traced.at.toISOString().slice(0, 10)) return '54'
-  const objection = objectToChipNumber(traced, card)
-  if (objection) return objection
-  return isPlasticInactive && isPlasticUsed(traced) ? '78' : null
+  if (isPlasticInactive && isPlasticUsed(traced)) return '78'
+  return objectToChipNumber(traced, card)
 }
 
 function objectToChipNumber(
   { presentedChip }: TracedRequest,
   card: AuthorizedCard,
 ): '54' | '78' | null {
-  const presented = presentedChip?.panSequenceNumber ?? null
-  if (presented === null || findPresentedPlastic(presented, card) !== 'other') return null
-  // The plastic that waits is the newest one.
-  const isNewest = Number(presented) === card.lastPlasticNumber
-  return isNewest && card.waitingExpiryDate !== null ? '78' : '54'
+  const panSequenceNumber = presentedChip?.panSequenceNumber ?? null
+  if (panSequenceNumber === null) return null
+  const { productChip, waitingExpiryDate } = card
+  const first = productChip?.firstPanSequenceNumber ?? usualChip.firstPanSequenceNumber
+  const presented = findPresentedPlastic(panSequenceNumber, card, first)
+  if (presented === 'newest' && waitingExpiryDate !== null) return '78'
+  return presented === 'newest' || presented === 'former' ? '54' : null
 }

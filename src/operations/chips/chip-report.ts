@@ -30,7 +30,11 @@ export function composeReport(
     waiting: found.waiting,
     report: {
       panSequenceNumber: chip.panSequenceNumber,
-      plastic: findPresentedPlastic(chip.panSequenceNumber, found),
+      plastic: findPresentedPlastic(
+        chip.panSequenceNumber,
+        found,
+        found.chip.firstPanSequenceNumber,
+      ),
       atc,
       newestPanSequenceNumber: found.newestPanSequenceNumber,
       lastAtc: found.highestAtc,

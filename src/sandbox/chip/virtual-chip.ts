@@ -122,7 +122,11 @@ export function createVirtualChips(context: VirtualChipContext): VirtualChips {
   ): Promise<void> {
     await stored.makeVirtualChip(database, {
       publicToken,
-      panSequenceNumber: chooseSequenceNumber(plasticNumber, former?.panSequenceNumber ?? null),
+      panSequenceNumber: chooseSequenceNumber(
+        plasticNumber,
+        former?.panSequenceNumber ?? null,
+        chip.firstPanSequenceNumber,
+      ),
       ...(await findKeys(context, chip)),
       offlineTryLimit: offlineTryLimit ?? pinTryLimit,
     })

@@ -30,7 +30,7 @@ export interface AuthorizedCard {
   readonly validUntil: string
   /** `YYYY-MM-DD`, of the plastic that waits; null without one. */
   readonly waitingExpiryDate: string | null
-  /** Of the current plastic: the PAN sequence number of its chip. */
+  /** Of the current plastic. */
   readonly plasticNumber: number
   /** Of the newest plastic, also if it was cancelled. */
   readonly lastPlasticNumber: number

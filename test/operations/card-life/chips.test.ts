@@ -17,6 +17,8 @@ for (const { name, open, skip } of databaseEngines) {
       const env = { RATE_LIMIT: 'off', SANDBOX_CLOCK: '2031-03-15T10:00:00Z' }
       service = await openTestService({ database: await open(), env })
       await product(service.database, { productId: 3301, chip: { profile, ...usualChip } })
+      const chip = { profile, ...usualChip, firstPanSequenceNumber: 1 } as const
+      await product(service.database, { productId: 3302, chip })
     })
 
     const issue = (members: object = {}): Promise<IssuedCard> =>
@@ -158,6 +160,22 @@ for (const { name, open, skip } of databaseEngines) {
       assert.equal(await presentRight(card, chip), '00')
       await renew(card)
       assert.equal(await presentRight(card, chip), '00')
+    })
+
+    test('a bureau that numbers chips from 01 has each chip declined and accepted as one from 00', async () => {
+      const card = await issue({ cardProduct: 3302 })
+      const chips = [await chipOf(card, 1), await chipOf(card, 2)] as const
+      assert.equal(await presentRight(card, chips[0]), '00')
+      await renew(card)
+      assert.equal(await presentRight(card, chips[0]), '00')
+      assert.equal(await present(card, chips[1]), '78')
+      assert.equal(await newestReason(card), 'plastic_not_activated')
+      await renew(card, 'Migrate')
+      assert.equal(await presentRight(card, chips[1]), '00')
+      assert.equal(await present(card, chips[0]), '54')
+      assert.equal(await newestReason(card), 'plastic_retired')
+      assert.equal(await present(card, chips[1]), '55')
+      assert.equal(await triesOf(card), 2)
     })
 
     test('a wrong cryptogram of a retired chip costs no try, and is counted as a guess', async () => {

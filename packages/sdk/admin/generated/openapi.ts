@@ -1822,6 +1822,8 @@ export interface components {
                 readonly atcWindow: number;
                 /** @description A transaction counter that is higher by more than this is recorded as a jump. */
                 readonly atcJump: number;
+                /** @description The PAN sequence number of the chip of a first plastic. That of each further plastic is one more; 00 follows 99. */
+                readonly firstPanSequenceNumber: number;
             } | null;
         };
         readonly Advice: {
@@ -2076,7 +2078,7 @@ export interface components {
             /** @example 4820117360 */
             readonly publicToken: string;
             /**
-             * @description Counts the editions of the card from 0. It is the PAN sequence number of the chip.
+             * @description Counts the editions of the card from 0. The PAN sequence number of the chip is this number plus firstPanSequenceNumber of the product.
              * @example 1
              */
             readonly plasticNumber: number;
@@ -2333,6 +2335,8 @@ export interface components {
                 readonly atcWindow?: number;
                 /** @description A transaction counter that is higher by more than this is recorded as a jump. */
                 readonly atcJump?: number;
+                /** @description The PAN sequence number of the chip of a first plastic. That of each further plastic is one more; 00 follows 99. */
+                readonly firstPanSequenceNumber?: number;
             } | null;
         };
         readonly ChangedAuthorization: {
@@ -2663,6 +2667,8 @@ export interface components {
                 readonly atcWindow?: number;
                 /** @description A transaction counter that is higher by more than this is recorded as a jump. */
                 readonly atcJump?: number;
+                /** @description The PAN sequence number of the chip of a first plastic. That of each further plastic is one more; 00 follows 99. */
+                readonly firstPanSequenceNumber?: number;
             } | null;
         };
         readonly CreateZone: {

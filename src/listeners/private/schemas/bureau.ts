@@ -39,7 +39,8 @@ export const BatchPlasticSchema = Type.Object({
   publicToken: Type.String({ examples: ['4820117360'] }),
   plasticNumber: Type.Integer({
     description:
-      'Counts the editions of the card from 0. It is the PAN sequence number of the chip.',
+      'Counts the editions of the card from 0. The PAN sequence number of the chip is this ' +
+      'number plus firstPanSequenceNumber of the product.',
     examples: [1],
   }),
   reason: Type.Enum(['Issue', 'Renewal', 'Reprint', 'Conversion']),

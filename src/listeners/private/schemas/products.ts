@@ -35,6 +35,12 @@ const chipMembers = {
     ...chipBounds.atcJump,
     description: 'A transaction counter that is higher by more than this is recorded as a jump.',
   }),
+  firstPanSequenceNumber: Type.Integer({
+    ...chipBounds.firstPanSequenceNumber,
+    description:
+      'The PAN sequence number of the chip of a first plastic. That of each further plastic is ' +
+      'one more; 00 follows 99.',
+  }),
 }
 const { profile, ...chipSettings } = chipMembers
 const chipDescription = 'The chips of its physical cards; null: its cards have none.'

@@ -108,7 +108,9 @@ const revealed = {
 }
 /** Of an edition of a card. */
 const plasticNumber = Type.Integer({
-  description: 'Counts the editions of the card from 0. It is the PAN sequence number of the chip.',
+  description:
+    'Counts the editions of the card from 0. The PAN sequence number of the chip is this number ' +
+    'plus firstPanSequenceNumber of the product.',
   minimum: 0,
   maximum: 99,
   examples: [1],

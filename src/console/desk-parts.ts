@@ -1,10 +1,53 @@
+import { isPersonId } from '../domain/person.ts'
 import type { Problem } from '../domain/problem.ts'
 import { type Content, type Html, html } from '../listeners/http/html.ts'
-import type { ApiAnswer, Lead } from './screen.ts'
+import { type ApiAnswer, type Lead, path, type Visit } from './screen.ts'
 
-/** Renders an instant in UTC, to the second; a script adds the reader's local time. */
-export const instant = (at: string | null | undefined): Content =>
-  at && html`<time datetime="${at}">${at.slice(0, 19).replace('T', ' ')} UTC</time>`
+const timeOfDay = {
+  day: 'numeric',
+  month: 'short',
+  hour: '2-digit',
+  minute: '2-digit',
+  second: '2-digit',
+  hourCycle: 'h23',
+  timeZone: 'UTC',
+} as const
+const shortFormat = new Intl.DateTimeFormat('en-GB', timeOfDay)
+const formatWithYear = new Intl.DateTimeFormat('en-GB', { ...timeOfDay, year: 'numeric' })
+
+/**
+ * Renders an instant in UTC, to the second, with its year unless that is this one. A script turns
+ * it into the reader's local time (web/console/local-time.ts).
+ */
+export function instant(at: string | null | undefined): Content {
+  if (!at) return null
+  const date = new Date(at)
+  const isThisYear = date.getUTCFullYear() === new Date().getUTCFullYear()
+  const text = (isThisYear ? shortFormat : formatWithYear).format(date)
+  return html`<time datetime="${at}" title="${at}">${text} UTC</time>`
+}
+
+/**
+ * Renders the name of a person or a client, which links to its page if the reader may open that.
+ * Its id is shown under the pointer, and in place of a name that is not known.
+ */
+export function renderActor(
+  { scopes }: Pick<Visit, 'scopes'>,
+  id: string,
+  name: string | null | undefined,
+): Html {
+  const isPerson = isPersonId(id)
+  // The digits of a person's id are a hash, which nobody reads.
+  const words = name ?? (isPerson ? `${id.slice(0, 13)}…` : id)
+  const readers = isPerson ? personReaders : clientReaders
+  const address = isPerson ? path`/console/people/${id}` : path`/console/clients/${id}`
+  return readers.some((scope) => scopes.has(scope))
+    ? html`<a class="actor" href="${address}" title="${id}"><bdi>${words}</bdi></a>`
+    : html`<span class="actor" title="${id}"><bdi>${words}</bdi></span>`
+}
+
+const personReaders = ['admin', 'audit.read'] as const
+const clientReaders = ['admin', 'support.read'] as const
 
 /** Renders a short label; its colour only repeats the word's meaning. */
 export const badge = (word: string, tone: 'good' | 'bad' | 'warn' | 'plain' = 'plain'): Html =>

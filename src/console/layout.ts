@@ -52,6 +52,10 @@ const header = ({ screens, visit }: Frame): Content =>
   html`<header class="top">
     <a class="brand" href="/console">Pinfold</a>
     ${screens.some(({ path }) => path === searchPath) && findForm(visit)}
+    <span id="clock" class="clock" role="group" aria-label="Times" hidden>
+      <button type="button" class="quiet" value="local">Local</button>
+      <button type="button" class="quiet" value="utc">UTC</button>
+    </span>
     <form class="who" method="post" action="/console/sign-out">
       ${formFields(visit)}
       <span><b>${visit.person.name}</b> <small>${visit.person.roles.join(', ')}</small></span>

@@ -56,10 +56,10 @@ test('the page of a card shows the delivery of each plastic as steps, and which 
   await act('POST', `/sandbox/plastics/${card}/0/ship`)
   await act('POST', `/cards/${card}/renew`, { renewStep: 'RenewWithSameExpiry' })
   const { text, words } = await read(card)
-  assert.match(words, /01 Waiting Reprint 2035-03-31 Ordered [\d -:]+ UTC Produced Shipped/)
+  assert.match(words, /01 Waiting Reprint 2035-03-31 Ordered [\w ,:]+ UTC Produced Shipped/)
   assert.match(
     words,
-    /00 Current Issue 2035-03-31 Ordered [\d -:]+ UTC Produced Shipped [\d -:]+ UTC/,
+    /00 Current Issue 2035-03-31 Ordered [\w ,:]+ UTC Produced Shipped [\w ,:]+ UTC/,
   )
   const present = [...text.matchAll(/aria-current="step">\s*(\w+)/g)].map(([, step]) => step)
   assert.deepEqual(present, ['Ordered', 'Shipped'])
@@ -67,7 +67,7 @@ test('the page of a card shows the delivery of each plastic as steps, and which 
   await act('POST', `/sandbox/plastics/${card}/0/return`)
   const { words: ended } = await read(card)
   assert.match(ended, /01 Cancelled/)
-  assert.match(ended, /Ordered [\d -:]+ UTC Returned [\d -:]+ UTC/)
+  assert.match(ended, /Ordered [\w ,:]+ UTC Returned [\w ,:]+ UTC/)
 })
 
 test('the page of a card tells that a virtual card has no delivery', async () => {
@@ -82,7 +82,7 @@ test('the cards of a line lead to each other, and a retired card offers no act',
   const second = await replace(first, { reason: 'Upgrade' })
   const waiting = await read(second)
   assert.match(waiting.words, /\(this card\)/)
-  assert.match(waiting.words, /Upgrade [\d -:]+ UTC Not yet/)
+  assert.match(waiting.words, /Upgrade [\w ,:]+ UTC Not yet/)
   assert.ok(waiting.text.includes(`<dt>Replaces</dt><dd><a href="/console/cards/${first}">`))
   await act('PUT', `/cards/${second}/status`, { cardStatusCode: '00' })
   const { text, words } = await read(first)

@@ -1,17 +1,89 @@
-const local = new Intl.DateTimeFormat(undefined, { dateStyle: 'medium', timeStyle: 'medium' })
+/** The clock in which times are shown: the reader's own, or UTC. */
+type Clock = 'local' | 'utc'
+
+const clocks: readonly Clock[] = ['local', 'utc']
+const keptName = 'pinfold-clock'
+
+/** The short text of an instant, as the server writes it (src/console/desk-parts.ts). */
+const composeFormats = (timeZone?: string) => {
+  const timeOfDay = {
+    day: 'numeric',
+    month: 'short',
+    hour: '2-digit',
+    minute: '2-digit',
+    second: '2-digit',
+    hourCycle: 'h23',
+    ...(timeZone !== undefined && { timeZone }),
+  } as const
+  return {
+    short: new Intl.DateTimeFormat('en-GB', timeOfDay),
+    withYear: new Intl.DateTimeFormat('en-GB', { ...timeOfDay, year: 'numeric' }),
+  }
+}
+
+const formats = { local: composeFormats(), utc: composeFormats('UTC') }
+const localZone = new Intl.DateTimeFormat().resolvedOptions().timeZone
+
+const isReaderInUtc = (): boolean => new Date().getTimezoneOffset() === 0
+
+/** Storage may be refused to a page. The clock then holds for this page. */
+function readClock(): Clock {
+  try {
+    return localStorage.getItem(keptName) === 'utc' ? 'utc' : 'local'
+  } catch {
+    return 'local'
+  }
+}
+
+function storeClock(clock: Clock): void {
+  try {
+    localStorage.setItem(keptName, clock)
+  } catch {
+    // The choice holds for this page only.
+  }
+}
+
+let shownClock = readClock()
 
 /**
- * Adds the reader's local time to each instant, which the server renders in UTC; nothing for
- * readers in UTC.
+ * Shows each instant in the chosen clock, and in the other one under the pointer. The server
+ * writes UTC, which stays as it is for readers in UTC.
  */
 export function showLocalTimes(root: ParentNode): void {
+  if (isReaderInUtc()) return
   for (const time of root.querySelectorAll<HTMLTimeElement>('time[datetime*="T"]')) {
     const at = new Date(time.dateTime)
-    const isUtc = at.getTimezoneOffset() === 0
-    if (isUtc || Number.isNaN(at.getTime()) || time.querySelector('.local')) continue
-    const own = document.createElement('span')
-    own.className = 'local'
-    own.textContent = local.format(at)
-    time.append(own)
+    if (Number.isNaN(at.getTime())) continue
+    const thisYear = new Date().getFullYear()
+    const name = at.getFullYear() === thisYear ? 'short' : 'withYear'
+    const texts: Readonly<Record<Clock, string>> = {
+      local: formats.local[name].format(at),
+      utc: `${formats.utc[name].format(at)} UTC`,
+    }
+    time.textContent = texts[shownClock]
+    time.title = shownClock === 'local' ? texts.utc : `${texts.local} (${localZone})`
   }
+}
+
+/** Lets the reader choose the clock. The switch is hidden without script and for readers in UTC. */
+export function openClockSwitch(): void {
+  const group = document.querySelector<HTMLElement>('#clock')
+  if (!group || isReaderInUtc()) return
+  const buttons = [...group.querySelectorAll<HTMLButtonElement>('button')]
+  const press = () => {
+    for (const button of buttons) {
+      button.setAttribute('aria-pressed', String(button.value === shownClock))
+    }
+  }
+  for (const button of buttons) {
+    if (button.value === 'local') button.title = localZone
+    button.addEventListener('click', () => {
+      shownClock = clocks.find((each) => each === button.value) ?? 'local'
+      storeClock(shownClock)
+      press()
+      showLocalTimes(document)
+    })
+  }
+  press()
+  group.hidden = false
 }

@@ -13,7 +13,7 @@ type Files = Readonly<
 >
 
 /** The style sheets of the console in the order of the cascade. */
-const styles = ['colours', 'frame', 'parts', 'forms', 'charts', 'telephone', 'print']
+const styles = ['colours', 'frame', 'parts', 'forms', 'charts', 'clock', 'telephone', 'print']
 
 const consoleFiles: Files = {
   'console.css': {

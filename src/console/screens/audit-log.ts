@@ -2,7 +2,7 @@ import Type, { type Static } from 'typebox'
 import { type Html, html } from '../../listeners/http/html.ts'
 import { AuditLogSchema } from '../../listeners/private/schemas/audit-log.ts'
 import { ActSchema } from '../../listeners/private/schemas/products.ts'
-import { badge, instant } from '../desk-parts.ts'
+import { badge, instant, renderActor } from '../desk-parts.ts'
 import { actAndReturn } from '../done.ts'
 import { list, listed, pages } from '../listing.ts'
 import { type Act, formFields, type Screen } from '../screen.ts'
@@ -74,7 +74,10 @@ export const auditLogScreen: Screen = {
               <td>${instant(at)}</td>
               <td>${act}</td>
               <td>${subjectKind} <code>${subject}</code></td>
-              <td>${clientId}<p class="fine">request ${requestId}</p></td>
+              <td>
+                ${renderActor(visit, clientId, null)}
+                <p class="fine">request ${requestId}</p>
+              </td>
               <td>${
                 text !== '{}' &&
                 html`<details><summary>Show</summary><code>${text}</code></details>`

@@ -2,7 +2,7 @@
 export const periods = ['transaction', 'day', 'week', 'month', 'lifetime'] as const
 export type Period = (typeof periods)[number]
 
-type WindowPeriod = Exclude<Period, 'transaction'>
+export type WindowPeriod = Exclude<Period, 'transaction'>
 
 /** What a card has spent since the first day of a window. */
 interface SpendingWindow {
@@ -40,6 +40,16 @@ export function startWindow(period: WindowPeriod, day: string): string {
   return new Date(at - daysSinceMonday * dayMs).toISOString().slice(0, 10)
 }
 
+/** Returns the first day of the next window; null for a lifetime. */
+export function startNextWindow(period: WindowPeriod, day: string): string | null {
+  if (period === 'lifetime') return null
+  const first = startWindow(period, day)
+  // The 31st day after the first of a month is in the next month.
+  const days = { day: 1, week: 7, month: 31 }[period]
+  const next = new Date(Date.parse(`${first}T00:00:00Z`) + days * dayMs)
+  return startWindow(period, next.toISOString().slice(0, 10))
+}
+
 /** Whether the text is the name of a time zone, such as `Europe/Paris`. */
 export function isTimeZone(text: string): boolean {
   try {
@@ -64,6 +74,21 @@ export function findDay(at: Date, timeZone: string): string {
   return format.format(at)
 }
 
+/** Returns the first instant of a day (`YYYY-MM-DD`) in a time zone, to the minute. */
+export function findStartOfDay(day: string, timeZone: string): Date {
+  const minuteMs = 60_000
+  // Time zones are at most 14 hours before and 12 behind UTC.
+  let before = Date.parse(`${day}T00:00:00Z`) - 15 * 60 * minuteMs
+  let minutes = 30 * 60
+  while (minutes > 1) {
+    const half = Math.floor(minutes / 2)
+    const isBefore = findDay(new Date(before + half * minuteMs), timeZone) < day
+    if (isBefore) before += half * minuteMs
+    minutes = isBefore ? minutes - half : half
+  }
+  return new Date(before + minuteMs)
+}
+
 /** What a transaction takes from the windows of its limits. An account check takes nothing. */
 export interface Taking {
   /** 0 where the network gave no amount. */
@@ -85,9 +110,9 @@ const takeIn = (window: string, { amount, cash }: Taking): number =>
  * Returns the window of a limit as a transaction meets it. A window never reopens: a transaction
  * with an earlier day counts into the newer window.
  */
-const openWindow = (
+export const openWindow = (
   windows: SpendingWindows,
-  { startsOn, window }: WindowLimit,
+  { startsOn, window }: Pick<WindowLimit, 'startsOn' | 'window'>,
 ): SpendingWindow => {
   const known = Object.hasOwn(windows, window) ? windows[window] : undefined
   return known && known.startsOn >= startsOn ? known : { startsOn, amount: 0, count: 0 }

@@ -35,7 +35,7 @@ import {
   retireZoneKeyRoute,
   rotateMasterKeyRoute,
 } from './routes/keys.ts'
-import { clientLimitsRoute, limitRoutes } from './routes/limits.ts'
+import { cardSpendingRoute, clientLimitsRoute, limitRoutes } from './routes/limits.ts'
 import * as linkRoutes from './routes/links.ts'
 import * as paymentRoutes from './routes/payments.ts'
 import { operatorRoutes, signPersonOutRoute } from './routes/people.ts'
@@ -123,6 +123,7 @@ const routes = [
   webhookRoutes.sendAgainRoutes,
   webhookRoutes.switchWebhookRoutes,
   limitRoutes,
+  cardSpendingRoute,
   clientLimitsRoute,
   figureRoutes,
   healthRoute,

@@ -50,6 +50,9 @@ type TimelineEntry = { readonly at: string } & (
   | { readonly kind: 'authorization'; readonly authorization: HistoricAuthorization }
 )
 
+export const timelineKinds = ['change', 'disclosure', 'attempt', 'authorization'] as const
+type TimelineKind = (typeof timelineKinds)[number]
+
 /** One page, with the start of the next page if there is one. */
 interface TimelinePage {
   readonly entries: readonly TimelineEntry[]
@@ -64,17 +67,67 @@ interface Sourced {
   readonly position: Partial<TimelinePosition>
 }
 
+/** What a page of a timeline has. */
+interface TimelineQuery {
+  readonly after: TimelinePosition | null
+  readonly limit: number
+  /** Null: entries of all kinds. */
+  readonly kind: TimelineKind | null
+}
+
+/** The most entries of one read: each source has one more. */
+const readMost = 100
+
+/** How often a page of one kind reads on, past entries of other kinds. */
+const readsMost = 10
+
 /**
  * Lists everything that is stored about a card, newest first: changes, disclosures, tries and
- * authorizations.
+ * authorizations. A page of one kind may be short although another page follows.
  * @throws `Problem` `card_not_found`.
  */
 export async function listTimeline(
-  { database, hsm }: Pick<CardContext, 'database' | 'hsm'>,
+  context: Pick<CardContext, 'database' | 'hsm'>,
   publicToken: PublicToken,
-  { after, limit }: { readonly after: TimelinePosition | null; readonly limit: number },
+  { after, kind, limit }: TimelineQuery,
 ): Promise<TimelinePage> {
-  const from = after ?? stored.newestPosition
+  const found: TimelineEntry[] = []
+  const notes = new Map<number, string>()
+  let position: TimelinePosition | null = after ?? stored.newestPosition
+  for (let reads = 0; position !== null && reads < readsMost; reads += 1) {
+    const read = await readTimeline(context, publicToken, position, kind)
+    for (const { note, sequence } of read.notes) notes.set(sequence, note)
+    const taken = takeEntries(read.merged, kind, limit - found.length)
+    found.push(...taken.entries)
+    position = taken.isFull || !read.isLast ? { ...position, ...taken.position } : null
+    if (taken.isFull) break
+  }
+  return { entries: await revealReasons(context, publicToken, found, notes), next: position }
+}
+
+/**
+ * Takes the entries of a kind, newest first, until a page has no room for the next one.
+ * @returns also the position after the last one that was taken or passed over.
+ */
+function takeEntries(merged: readonly Sourced[], kind: TimelineKind | null, room: number) {
+  const entries: TimelineEntry[] = []
+  const position: Partial<TimelinePosition> = {}
+  for (const { entry, position: its } of merged) {
+    const isShown = kind === null || entry.kind === kind
+    if (isShown && entries.length === room) return { entries, position, isFull: true }
+    if (isShown) entries.push(entry)
+    Object.assign(position, its)
+  }
+  return { entries, position, isFull: false }
+}
+
+/** Reads the newest entries before a position, from the sources that have entries of a kind. */
+async function readTimeline(
+  { database }: Pick<CardContext, 'database'>,
+  publicToken: PublicToken,
+  from: TimelinePosition,
+  kind: TimelineKind | null,
+) {
   const rows = await stored.listTimelineRows(database, publicToken, from)
   if (!rows) throw new Problem('card_not_found')
   const { clientId } = rows
@@ -82,32 +135,40 @@ export async function listTimeline(
     stored.listCardEvents(database, clientId, publicToken, from.sequence),
     stored.listActsOnCard(database, publicToken, from.act),
   ])
-  const tries = [rows.pinTries, rows.cvvTries].map((list) =>
-    list.map((each) => sourcedTry(publicToken, each)),
-  )
-  const page = mergeNewest(
+  const isOf = (...kinds: TimelineKind[]) => kind === null || kinds.includes(kind)
+  const merged = mergeNewest(
     [
-      sourcedEvents(clientId, rows, published),
-      ...tries,
-      rows.authorizations.map(sourcedAuthorization),
-      acts.map(sourcedAct),
+      isOf('change', 'disclosure') ? sourcedEvents(clientId, rows, published) : [],
+      ...(isOf('attempt') ? [rows.pinTries, rows.cvvTries] : []).map((list) =>
+        list.map((each) => sourcedTry(publicToken, each)),
+      ),
+      isOf('authorization') ? rows.authorizations.map(sourcedAuthorization) : [],
+      isOf('disclosure') ? acts.map(sourcedAct) : [],
     ],
-    limit + 1,
+    readMost + 1,
   )
-  const shown = page.slice(0, limit)
-  const notes = new Map(rows.notes.map(({ note, sequence }) => [sequence, note]))
-  const entries = await Promise.all(
-    shown.map(async ({ entry }) => {
+  return {
+    merged: merged.slice(0, readMost),
+    isLast: merged.length <= readMost,
+    notes: rows.notes,
+  }
+}
+
+/** Adds the reasons that operators gave. */
+const revealReasons = (
+  { hsm }: Pick<CardContext, 'hsm'>,
+  publicToken: PublicToken,
+  entries: readonly TimelineEntry[],
+  notes: ReadonlyMap<number, string>,
+): Promise<TimelineEntry[]> =>
+  Promise.all(
+    entries.map(async (entry) => {
       if (!('act' in entry) || entry.act.by.kind !== 'operator') return entry
       const note = entry.act.sequence === null ? undefined : notes.get(entry.act.sequence)
       const reason = note === undefined ? null : await revealReason(hsm, publicToken, note)
       return { ...entry, act: { ...entry.act, reason } }
     }),
   )
-  const positions = shown.map(({ position }) => position)
-  const next = page.length > limit ? Object.assign({}, from, ...positions) : null
-  return { entries, next }
-}
 
 /** Merges sorted lists, newest first. Entries of one source keep their order. */
 function mergeNewest(sources: readonly (readonly Sourced[])[], most: number): Sourced[] {

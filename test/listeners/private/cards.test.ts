@@ -204,9 +204,10 @@ interface Entry {
 const wordOf = ({ act, attempt, authorization, kind }: Entry): string =>
   `${kind} ${act?.type ?? attempt?.result ?? authorization?.responseCode}`
 
-const timelineOf = async (publicToken: string, limit: number): Promise<Entry[]> => {
+const timelineOf = async (publicToken: string, limit: number, kind = ''): Promise<Entry[]> => {
   const entries: Entry[] = []
-  for (let next = `/cards/${publicToken}/timeline?limit=${limit}`; next !== ''; ) {
+  const query = `limit=${limit}${kind && `&kind=${kind}`}`
+  for (let next = `/cards/${publicToken}/timeline?${query}`; next !== ''; ) {
     const page = await support('GET', next)
     assert.equal(page.status, 200, page.text)
     assert.ok(page.json.length <= limit)
@@ -239,6 +240,13 @@ test('the timeline has changes, disclosures, tries and authorizations, newest fi
     whole.map(({ at }) => at).toSorted((one, other) => (one < other ? 1 : -1)),
   )
   for (const limit of [1, 2, 3]) assert.deepEqual(await timelineOf(publicToken, limit), whole)
+  for (const kind of ['change', 'disclosure', 'attempt', 'authorization']) {
+    const expected = whole.filter((entry) => entry.kind === kind)
+    for (const limit of [1, 100]) {
+      assert.deepEqual(await timelineOf(publicToken, limit, kind), expected, kind)
+    }
+  }
+  assert.equal((await support('GET', `/cards/${publicToken}/timeline?kind=x`)).status, 422)
   const failed = whole.find(({ act }) => act?.type === 'pin.attempt_failed')
   assert.deepEqual(failed?.act?.by, { kind: 'network', id: null })
   assert.equal((await support('GET', '/cards/9999999999/timeline')).status, 404)
@@ -246,6 +254,16 @@ test('the timeline has changes, disclosures, tries and authorizations, newest fi
     (await support('GET', `/cards/${publicToken}/timeline?cursor=WzEsMSwxXQ`)).status,
     422,
   )
+})
+
+test('the one disclosure before hundreds of other changes is found among the disclosures', async () => {
+  const { publicToken } = await service.createCard()
+  await service.call('GET', `/card-pin/${publicToken}/pin`)
+  for (const cardStatusCode of Array.from({ length: 70 }, () => ['62', '00']).flat()) {
+    await service.call('PUT', `/cards/${publicToken}/status`, { body: { cardStatusCode } })
+  }
+  const found = await timelineOf(publicToken, 5, 'disclosure')
+  assert.deepEqual(found.map(wordOf), ['disclosure pin.revealed'])
 })
 
 test('a change says what each webhook got of it', async () => {

@@ -110,13 +110,89 @@ test('what is used of the limits of a client is counted over all its cards, and 
   assert.ok(named(json, 'calls').left <= named(json, 'calls').allowed)
 })
 
+test('what a card may spend is listed with what it has spent, and when it may spend again', async () => {
+  const service = await openTestService({ env: { SANDBOX_CLOCK: '2031-03-15T10:00:00Z' } })
+  const { publicToken } = await service.createCard()
+  const as = { as: 'admin', listener: 'private' } as const
+  const { json: product } = await service.call('GET', '//products/1001/controls', as)
+  const ofProduct = await service.call('PUT', '//products/1001/controls', {
+    ...as,
+    body: {
+      version: product.version,
+      timeZone: 'Europe/Madrid',
+      limits: [{ period: 'day', maximumAmount: 50_000, maximumCount: 3 }],
+    },
+  })
+  assert.equal(ofProduct.status, 200, ofProduct.text)
+  const ofCard = await service.call('PUT', `/cards/${publicToken}/controls`, {
+    body: {
+      version: 0,
+      singleUse: true,
+      limits: [{ period: 'transaction', channel: 'ecommerce', maximumAmount: 20_000 }],
+    },
+  })
+  assert.equal(ofCard.status, 200, ofCard.text)
+  const sold = { publicToken, amount: 1_234, currency: 'EUR', entryMode: 'chip', reference: 'A' }
+  await service.call('POST', '//network/authorizations', {
+    as: 'network',
+    listener: 'private',
+    body: sold,
+  })
+  const { json, status } = await readAs(service, `/cards/${publicToken}/spending`)
+  assert.equal(status, 200)
+  const { currency, limits, timeZone } = json
+  assert.deepEqual([currency, timeZone], ['EUR', 'Europe/Madrid'])
+  const [ofDay, ofTransaction, once] = limits
+  assert.deepEqual(ofDay, {
+    control: 'limits.day',
+    owner: 'product',
+    period: 'day',
+    channel: null,
+    maximumAmount: 50_000,
+    maximumCount: 3,
+    usedAmount: 1_234,
+    usedCount: 1,
+    resetsAt: '2031-03-15T23:00:00.000Z',
+  })
+  assert.deepEqual(ofTransaction, {
+    control: 'limits.transaction.ecommerce',
+    owner: 'card',
+    period: 'transaction',
+    channel: 'ecommerce',
+    maximumAmount: 20_000,
+    maximumCount: null,
+    usedAmount: 0,
+    usedCount: 0,
+    resetsAt: null,
+  })
+  assert.deepEqual(once, {
+    control: 'singleUse',
+    owner: 'card',
+    period: 'lifetime',
+    channel: null,
+    maximumAmount: null,
+    maximumCount: 1,
+    usedAmount: 1_234,
+    usedCount: 1,
+    resetsAt: null,
+  })
+})
+
 test('limits of a card or client that is not there are not found, and no other scope reads them', async () => {
   const service = await openTestService()
   const card = await readAs(service, '/cards/0000000000/limits')
   assert.deepEqual([card.status, card.json.code], [404, 'card_not_found'])
+  const spending = await readAs(service, '/cards/0000000000/spending')
+  assert.deepEqual([spending.status, spending.json.code], [404, 'card_not_found'])
   const client = await readAs(service, '/clients/nobody/limits')
   assert.deepEqual([client.status, client.json.code], [404, 'not_found'])
-  for (const path of ['/limits', '/cards/0000000000/limits', '/clients/nobody/limits']) {
+  const ofCard = '/cards/0000000000'
+  for (const path of [
+    '/limits',
+    `${ofCard}/limits`,
+    `${ofCard}/spending`,
+    '/clients/nobody/limits',
+  ]) {
     const refused = await readAs(service, path, 'audit.read')
     assert.deepEqual([refused.status, refused.json.code], [403, 'insufficient_scope'], path)
   }

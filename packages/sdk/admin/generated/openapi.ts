@@ -207,7 +207,7 @@ export interface paths {
         };
         /**
          * List the timeline of a card
-         * @description Changes with their deliveries, disclosures, tries and authorizations in one list, newest first.
+         * @description Changes with their deliveries, disclosures, tries and authorizations in one list, newest first. With `kind`, a page may be short although another one follows.
          */
         readonly get: operations["listCardTimeline"];
         readonly put?: never;
@@ -1434,6 +1434,26 @@ export interface paths {
         readonly patch?: never;
         readonly trace?: never;
     };
+    readonly "/cards/{publicToken}/spending": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        /**
+         * Read what a card may spend and has spent
+         * @description The spending limits of the product and of the card, with the use in the present window. Cards that replaced each other share it.
+         */
+        readonly get: operations["readCardSpending"];
+        readonly put?: never;
+        readonly post?: never;
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
     readonly "/clients/{clientId}/limits": {
         readonly parameters: {
             readonly query?: never;
@@ -2227,6 +2247,48 @@ export interface components {
                  * @description When it was retired or cancelled.
                  */
                 readonly endedAt?: string;
+            }[];
+        };
+        readonly CardSpending: {
+            /**
+             * @description Of all limits: ISO 4217.
+             * @example EUR
+             */
+            readonly currency: string;
+            /**
+             * @description Of the days of the limits.
+             * @example Europe/Madrid
+             */
+            readonly timeZone: string;
+            /** @description Of the product, then of the card: both hold. Without shadow limits. */
+            readonly limits: readonly {
+                /** @example limits.day */
+                readonly control: string;
+                /**
+                 * @description Whose limit it is.
+                 * @enum {string}
+                 */
+                readonly owner: "product" | "card";
+                /**
+                 * @description `transaction`: of each transaction alone. A week starts on Monday.
+                 * @enum {string}
+                 */
+                readonly period: "transaction" | "day" | "week" | "month" | "lifetime";
+                /** @description Only transactions of this channel count; null: all do. */
+                readonly channel: ("chip" | "contactless" | "magstripe" | "ecommerce" | "moto" | "cash" | "cashback" | "quasiCash") | null;
+                /** @description In the smallest unit of `currency`. Null is no limit, and 0 allows nothing. */
+                readonly maximumAmount: number | null;
+                /** @description Of transactions. Null is no limit, and 0 allows nothing. */
+                readonly maximumCount: number | null;
+                /**
+                 * @description In the present window. 0 for the period `transaction`.
+                 * @example 12340
+                 */
+                readonly usedAmount: number;
+                /** @example 3 */
+                readonly usedCount: number;
+                /** @description When the next window starts. Null for `transaction` and `lifetime`. */
+                readonly resetsAt: string | null;
             }[];
         };
         readonly Cardholder: {
@@ -5218,6 +5280,8 @@ export interface operations {
                 readonly limit?: number;
                 /** @description From the `Link` header of the previous page. */
                 readonly cursor?: string;
+                /** @description Only entries of this kind. */
+                readonly kind?: "change" | "disclosure" | "attempt" | "authorization";
             };
             readonly header?: never;
             readonly path: {
@@ -9951,6 +10015,41 @@ export interface operations {
                 };
                 content: {
                     readonly "application/json": readonly components["schemas"]["UsedLimit"][];
+                };
+            };
+            readonly 400: components["responses"]["MalformedRequest"];
+            readonly 401: components["responses"]["Unauthenticated"];
+            readonly 403: components["responses"]["InsufficientScope"];
+            readonly 404: components["responses"]["CardNotFound"];
+            readonly 421: components["responses"]["MisdirectedRequest"];
+            readonly 422: components["responses"]["ValidationFailed"];
+            readonly 429: components["responses"]["RateLimited"];
+            readonly 500: components["responses"]["InternalError"];
+            readonly 503: components["responses"]["Unavailable"];
+        };
+    };
+    readonly readCardSpending: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly publicToken: string;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description OK */
+            readonly 200: {
+                headers: {
+                    readonly "X-Request-Id": components["headers"]["X-Request-Id"];
+                    readonly "Api-Version": components["headers"]["Api-Version"];
+                    readonly RateLimit: components["headers"]["RateLimit"];
+                    readonly "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["CardSpending"];
                 };
             };
             readonly 400: components["responses"]["MalformedRequest"];

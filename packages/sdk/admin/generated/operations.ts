@@ -70,6 +70,7 @@ export const operationTable = {
   readCardLimits: { method: 'GET', path: '/cards/{publicToken}/limits', calls: 'reads' },
   readCardOfAnyClient: { method: 'GET', path: '/cards/{publicToken}', calls: 'reads' },
   readCardPayment: { method: 'GET', path: '/cards/{publicToken}/payments/{paymentId}', calls: 'reads' },
+  readCardSpending: { method: 'GET', path: '/cards/{publicToken}/spending', calls: 'reads' },
   readChipOfAnyClient: { method: 'GET', path: '/cards/{publicToken}/chip', calls: 'reads' },
   readClientLimits: { method: 'GET', path: '/clients/{clientId}/limits', calls: 'reads' },
   readClock: { method: 'GET', path: '/sandbox/clock', calls: 'reads' },

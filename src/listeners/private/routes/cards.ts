@@ -11,18 +11,33 @@ import {
   searchAllCards,
   searchByPan,
 } from '../../../operations/cards/search.ts'
-import { listTimeline, type TimelinePosition } from '../../../operations/cards/timeline.ts'
+import {
+  listTimeline,
+  type TimelinePosition,
+  timelineKinds,
+} from '../../../operations/cards/timeline.ts'
 import { findChipsOfAnyClient } from '../../../operations/chips/card-chips.ts'
 import { requireCaller, requireScope } from '../../http/authentication.ts'
 import { CardOfHistorySchema } from '../../http/card-history-members.ts'
 import { CardChipSchema } from '../../http/chip-members.ts'
 import * as pages from '../../http/pages.ts'
 import { requireExactlyOne } from '../../http/request.ts'
+import { closed } from '../../http/validation.ts'
 import { type PrivateApi, parsePublicToken, support } from '../api.ts'
 import * as cardSchemas from '../schemas/cards.ts'
 
 const tags = ['Cards']
 const params = Type.Object({ publicToken: Type.String() })
+
+const TimelineQuerySchema = Type.Object(
+  {
+    ...pages.pageMembers,
+    kind: Type.Optional(
+      Type.Enum([...timelineKinds], { description: 'Only entries of this kind.' }),
+    ),
+  },
+  closed,
+)
 
 /** Searches the cards of all clients by data that a caller on the telephone knows. */
 export function searchCardsRoute({ app, cards, metrics }: PrivateApi): void {
@@ -237,17 +252,18 @@ export function cardRoutes({ app, cards }: PrivateApi): void {
         summary: 'List the timeline of a card',
         description:
           'Changes with their deliveries, disclosures, tries and authorizations in one list, ' +
-          'newest first.',
+          'newest first. With `kind`, a page may be short although another one follows.',
         tags,
         params,
-        querystring: pages.PageQuerySchema,
+        querystring: TimelineQuerySchema,
         response: { 200: Type.Array(cardSchemas.TimelineEntrySchema) },
       },
     },
     async (request, reply) => {
-      const { cursor, limit } = request.query
+      const { cursor, kind = null, limit } = request.query
       const { entries, next } = await listTimeline(cards, parsePublicToken(request), {
         after: pages.readCursor(cursor, parseTimelinePosition),
+        kind,
         limit: pages.parseLimit(limit),
       })
       if (next) {

@@ -1,7 +1,8 @@
 import Type, { type Static } from 'typebox'
 import { findCardLimits, listClientLimits } from '../../../operations/cards/limit-uses.ts'
+import { findCardSpending } from '../../../operations/cards/spending.ts'
 import { type PrivateApi, parseClientId, parsePublicToken, support } from '../api.ts'
-import { EffectiveLimitSchema, UsedLimitSchema } from '../schemas/limits.ts'
+import { CardSpendingSchema, EffectiveLimitSchema, UsedLimitSchema } from '../schemas/limits.ts'
 
 const tags = ['Limits']
 
@@ -79,6 +80,30 @@ export function limitRoutes({ app, cards, effectiveLimits }: PrivateApi): void {
           ...product,
         })),
       ]
+    },
+  )
+}
+
+/** Returns the spending limits in force for a card, and their use. */
+export function cardSpendingRoute({ app, cards }: PrivateApi): void {
+  app.get(
+    '/cards/:publicToken/spending',
+    {
+      config: support,
+      schema: {
+        operationId: 'readCardSpending',
+        summary: 'Read what a card may spend and has spent',
+        description:
+          'The spending limits of the product and of the card, with the use in the present ' +
+          'window. Cards that replaced each other share it.',
+        tags,
+        params: Type.Object({ publicToken: Type.String() }),
+        response: { 200: CardSpendingSchema },
+      },
+    },
+    async (request) => {
+      const { limits, ...terms } = await findCardSpending(cards, parsePublicToken(request))
+      return { ...terms, limits: [...limits] }
     },
   )
 }

@@ -58,9 +58,22 @@ export function problemPage(error: unknown, { id, log }: FastifyRequest): Page {
   return {
     title: problem.title,
     status: problem.status,
-    body: html`${problem.detail && html`<p>${problem.detail}</p>`}<ul>${errors}</ul>
-      <p>Request ${id}</p>`,
+    body: html`${problem.detail && html`<p>${problem.detail}</p>`}
+      ${errors && errors.length > 0 && html`<ul>${errors}</ul>`}
+      <p>${adviseOn(problem)}</p>
+      <p><a class="button" href="/console">Home</a></p>
+      <p class="fine">Request <code>${id}</code></p>`,
   }
+}
+
+/** Returns what to do about a failure. */
+function adviseOn({ status }: Problem): string {
+  if (status === 404) return 'Check the address. It may belong to something that was deleted.'
+  if (status === 429) return 'Wait a moment, then load the page again.'
+  if (status >= 500) {
+    return 'Load the page again. If it fails again, give the request below to an administrator.'
+  }
+  return 'No change was made. Go back, correct it, and try again.'
 }
 
 /** Answers a failure outside any page. The page assumes no signed-in person. */

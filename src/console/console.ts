@@ -99,10 +99,22 @@ export function mountConsole(app: Server, options: ConsoleOptions): void {
         performAct(options, act, request, reply),
       )
     }
-    mounted.get('/console/*', { config, schema }, async () => {
-      throw new Problem('not_found')
+    mounted.get('/console/', { config, schema }, (_, reply) => reply.redirect('/console', 308))
+    mounted.get('/console/*', { config, schema }, async (request, reply) => {
+      if (!(await findSession(options, request))) throw new Problem('not_found')
+      return showScreen(options, missingScreen, request, reply)
     })
   })
+}
+
+/** The page at every address without a screen. */
+const missingScreen: Screen = {
+  path: '/console/*',
+  access: 'anyone',
+  navigation: null,
+  async show() {
+    throw new Problem('not_found')
+  },
 }
 
 function assetRoutes(mounted: FastifyInstance, { readAssets }: ConsoleOptions): void {

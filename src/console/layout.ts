@@ -37,8 +37,7 @@ export function layout({ body, title }: Page, frame: Frame | null): Html {
   ${frame && header(frame)}
   ${frame && navigation(frame)}
   <main id="content" tabindex="-1">
-    ${frame?.visit.isSandbox && html`<p class="banner">Sandbox: all cards are test cards.</p>`}
-    ${frame?.visit.isReadOnly && html`<p class="banner">The console is read-only.</p>`}
+    ${frame === null && html`<p class="brand">Pinfold</p>`}
     <h1>${title}</h1>
     ${frame?.notice && noticeContent(frame.notice)}
     ${body}
@@ -50,7 +49,10 @@ export function layout({ body, title }: Page, frame: Frame | null): Html {
 
 const header = ({ screens, visit }: Frame): Content =>
   html`<header class="top">
+    <button class="quiet menu" popovertarget="screens">Menu</button>
     <a class="brand" href="/console">Pinfold</a>
+    ${visit.isSandbox && html`<span class="badge warn" >Sandbox</span>`}
+    ${visit.isReadOnly && html`<span class="badge warn">Read-only</span>`}
     ${screens.some(({ path }) => path === searchPath) && findForm(visit)}
     <span id="clock" class="clock" role="group" aria-label="Times" hidden>
       <button type="button" class="quiet" value="local">Local</button>
@@ -58,7 +60,9 @@ const header = ({ screens, visit }: Frame): Content =>
     </span>
     <form class="who" method="post" action="/console/sign-out">
       ${formFields(visit)}
-      <span><b>${visit.person.name}</b> <small>${visit.person.roles.join(', ')}</small></span>
+      <span class="cut">
+        <b><bdi>${visit.person.name}</bdi></b> <small>${visit.person.roles.join(', ')}</small>
+      </span>
       <button class="quiet">Sign out</button>
     </form>
   </header>`
@@ -75,24 +79,46 @@ const findForm = (visit: Frame['visit']): Content =>
     <button class="quiet">Find</button>
   </form>`
 
-/**
- * Lists the screens that the person may open, each with the letter of its shortcut after `g`: the
- * first unused letter of its name.
- */
-function navigation({ screens, visit }: Frame): Content {
-  const [here = ''] = visit.here.split('?')
+/** A screen of the navigation, and the letter of its shortcut after `g`. */
+interface NavigationLink {
+  readonly group: string
+  readonly name: string
+  readonly path: string
+  readonly letter: string
+}
+
+/** The shortcut of a screen is the first letter of its name that no screen before it has. */
+function listNavigation(screens: readonly Screen[]): NavigationLink[] {
   const taken = new Set<string>()
-  const links = screens.flatMap(({ navigation: name, path }) => {
+  return screens.flatMap(({ group = '', navigation: name, path }) => {
     if (name === null) return []
     const letters = [...name.toLowerCase()].filter((letter) => /[a-z]/.test(letter))
     const letter = letters.find((each) => !taken.has(each)) ?? ''
     taken.add(letter)
-    const isHere = here === path || (path !== '/console' && here.startsWith(`${path}/`))
-    return [
-      html`<li>
-        <a href="${path}" data-letter="${letter}"${isHere && html` aria-current="page"`}>${name}</a>
-      </li>`,
-    ]
+    return [{ group, name, path, letter }]
   })
-  return html`<nav class="screens" aria-label="Screens"><ul>${links}</ul></nav>`
+}
+
+/**
+ * Renders the screens that the person may open, in their groups. On a telephone it is a popover,
+ * which the menu button of the header opens.
+ */
+function navigation({ screens, visit }: Frame): Content {
+  const [here = ''] = visit.here.split('?')
+  const link = ({ letter, name, path }: NavigationLink) => {
+    const isHere = here === path || (path !== '/console' && here.startsWith(`${path}/`))
+    return html`<li>
+      <a href="${path}" data-letter="${letter}"${isHere && html` aria-current="page"`}>${name}</a>
+    </li>`
+  }
+  const groups = Map.groupBy(listNavigation(screens), ({ group }) => group)
+  const lists = [...groups].map(
+    ([group, links]) => html`${group && html`<p class="group">${group}</p>`}
+      <ul>${links.map(link)}</ul>`,
+  )
+  const { name, roles } = visit.person
+  return html`<nav class="screens" id="screens" popover aria-label="Screens">
+    <p class="me"><b><bdi>${name}</bdi></b> <small>${roles.join(', ')}</small></p>
+    ${lists}
+  </nav>`
 }

@@ -13,6 +13,8 @@ import Provider, {
   type UnknownObject,
 } from 'oidc-provider'
 import { html } from '../listeners/http/html.ts'
+import { pageHeaders } from '../listeners/http/page-headers.ts'
+import { layout } from './layout.ts'
 
 /** A person of the sandbox. Anyone with the link signs in as that person, without a password. */
 export interface SandboxPerson {
@@ -115,6 +117,12 @@ async function createApp(options: OperatorIssuerOptions): Promise<FastifyInstanc
   // The library parses bodies itself.
   app.removeAllContentTypeParsers()
   app.addContentTypeParser('*', (_request, _payload, done) => done(null))
+  app.setErrorHandler((_, _request, reply) =>
+    reply
+      .code(400)
+      .type('text/html; charset=utf-8')
+      .send(String(renderPage(signInExpired, signInLink))),
+  )
   interactionRoutes(app, provider, options, pathname)
   const callback = provider.callback()
   app.all(`${pathname}/*`, async ({ raw }, reply) => {
@@ -225,7 +233,8 @@ const createConfiguration = (options: OperatorIssuerOptions, key: JWK): Configur
   },
   renderError: (ctx, { error, error_description }) => {
     ctx.type = 'html'
-    ctx.body = String(renderPage(`The sign-in failed: ${error_description ?? error}.`))
+    const why = `The sign-in failed: ${error_description ?? error}.`
+    ctx.body = String(renderPage(why, signInLink))
   },
 })
 
@@ -297,16 +306,10 @@ function createInteractions({
 }
 
 const renderPage = (text: string, form = html``) =>
-  html`<!doctype html>
-    <html lang="en">
-    <head>
-      <meta charset="utf-8">
-      <meta name="viewport" content="width=device-width, initial-scale=1">
-      <title>Sign in to the sandbox · Pinfold</title>
-      <link rel="stylesheet" href="/console/assets/console.css">
-    </head>
-    <body class="bare"><main><h1>Sign in to the sandbox</h1><p>${text}</p>${form}</main></body>
-    </html>`
+  layout({ title: 'Sign in to the sandbox', body: html`<p>${text}</p>${form}` }, null)
+
+const signInExpired = 'The sign-in took too long, or was completed before. Begin it again.'
+const signInLink = html`<p><a class="button" href="/console/sign-in">Sign in</a></p>`
 
 /** The answer to a person who is not known. */
 const linksNeeded =
@@ -331,14 +334,11 @@ function interactionRoutes(
     if (prompt.name === 'consent' && known) {
       // Browsers apply the policy for form targets to the redirect after a form, too.
       const callback = new URL(String(params.redirect_uri)).origin
-      const policy = [
-        "default-src 'none'",
-        "style-src 'self'",
-        `form-action 'self' ${callback}`,
-        "base-uri 'none'",
-        "frame-ancestors 'none'",
-      ]
-      reply.header('content-security-policy', policy.join('; '))
+      const policy = pageHeaders['content-security-policy']
+      reply.header(
+        'content-security-policy',
+        policy.replace("form-action 'self'", `form-action 'self' ${callback}`),
+      )
       return String(consentPage(known, params, `${raw.url}/refuse`))
     }
     const linked = people.find(({ link }) => link === params.login_hint)
@@ -386,5 +386,5 @@ const consentPage = (
     `The program ${String(asks)} at ${String(to)} asks to act as ${name}. Allow it only if you ` +
       'have just started it yourself.',
     html`<form method="post"><button>Allow it to act as ${name}</button></form>
-      <form method="post" action="${refusal}"><button>Refuse</button></form>`,
+      <form method="post" action="${refusal}"><button class="quiet">Refuse</button></form>`,
   )

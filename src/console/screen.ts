@@ -67,6 +67,8 @@ export interface Screen {
   readonly access: Exclude<Access, 'open'> | 'anyone'
   /** Its name in the navigation; null if it is not part of it. */
   readonly navigation: string | null
+  /** The title of its group in the navigation; none for the first screen. */
+  readonly group?: string
   show(visit: Visit): Promise<Page>
 }
 

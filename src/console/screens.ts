@@ -18,37 +18,49 @@ import { searchAct, searchScreen } from './screens/search.ts'
 import { unblockCardsAct, unblockCardsScreen } from './screens/unblock-cards.ts'
 import { webhookActs, webhookScreen, webhooksScreen } from './screens/webhooks.ts'
 
-/** Every screen, in the order of the navigation. */
+/** Every screen but the first, in the groups and the order of the navigation. */
+const groups: Readonly<Record<string, readonly Screen[]>> = {
+  Cards: [
+    searchScreen,
+    cardScreen,
+    authorizationScreen,
+    cardPaymentsScreen,
+    paymentScreen,
+    unblockCardsScreen,
+    disclosuresScreen,
+    receiptScreen,
+  ],
+  Clients: [
+    clientsScreen,
+    clientScreen,
+    decisionEndpointsScreen,
+    productsScreen,
+    webhooksScreen,
+    webhookScreen,
+    limitsScreen,
+  ],
+  Operation: [
+    approvalsScreen,
+    approvalScreen,
+    networksScreen,
+    linkScreen,
+    keysScreen,
+    auditLogScreen,
+    operatorsScreen,
+    personScreen,
+  ],
+}
+
 const everywhere: readonly Screen[] = [
   homeScreen,
-  searchScreen,
-  cardScreen,
-  authorizationScreen,
-  cardPaymentsScreen,
-  paymentScreen,
-  unblockCardsScreen,
-  disclosuresScreen,
-  receiptScreen,
-  webhooksScreen,
-  webhookScreen,
-  approvalsScreen,
-  approvalScreen,
-  productsScreen,
-  limitsScreen,
-  clientsScreen,
-  clientScreen,
-  decisionEndpointsScreen,
-  networksScreen,
-  linkScreen,
-  keysScreen,
-  auditLogScreen,
-  operatorsScreen,
-  personScreen,
+  ...Object.entries(groups).flatMap(([group, screens]) =>
+    screens.map((screen) => ({ ...screen, group })),
+  ),
 ]
 
 /** The screens of an installation: a sandbox has one more. */
 export const listScreens = (isSandbox: boolean): readonly Screen[] =>
-  isSandbox ? [...everywhere, sandboxScreen] : everywhere
+  isSandbox ? [...everywhere, { ...sandboxScreen, group: 'Operation' }] : everywhere
 
 /** Every act of a form. */
 export const acts: readonly Act[] = [

@@ -1,8 +1,10 @@
 import { randomBytes } from 'node:crypto'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { toMembers } from '../domain/members.ts'
+import { isRole, type Role } from '../domain/person.ts'
 import { type CallerAddresses, toNetwork } from '../listeners/http/caller-address.ts'
 import { html } from '../listeners/http/html.ts'
+import { pageHeaders } from '../listeners/http/page-headers.ts'
 import type { RateLimiter } from '../listeners/http/rate-limit.ts'
 import {
   beginSession,
@@ -12,8 +14,9 @@ import {
 } from '../operations/people/people.ts'
 import { sendPage } from './answers.ts'
 import { moveAnswer } from './notice.ts'
-import type { OperatorIssuer } from './people-issuer.ts'
+import type { OperatorIssuer, SandboxPerson } from './people-issuer.ts'
 import type { RelyingParty } from './relying-party.ts'
+import { type Page, path } from './screen.ts'
 import {
   cookieName,
   findSession,
@@ -30,6 +33,11 @@ export interface SignInOptions extends SessionOptions {
    * Limits sign-ins by address, since each sends requests to the issuer. Null if limits are off.
    */
   readonly rate: RateLimiter | null
+  /**
+   * The people of a sandbox that only this machine can reach, whose sign-in page lists them; null
+   * elsewhere.
+   */
+  readonly listedPeople: readonly SandboxPerson[] | null
 }
 
 const config = { access: 'open', notRepeatable: 'a repeated sign-in begins again' } as const
@@ -55,7 +63,10 @@ export function signInRoutes(mounted: FastifyInstance, options: SignInOptions): 
     rate?.spend(toNetwork(callers.findAddress(request.raw)))
     const { again, as, to } = toMembers(request.query)
     const secret = randomBytes(32).toString('base64url')
-    const hint = typeof as === 'string' ? as : null
+    const hint = typeof as === 'string' && as !== '' ? as : null
+    if (options.listedPeople && hint === null && again !== 'yes') {
+      return sendPage(reply, choosePersonPage(options.listedPeople, ownPath(to)))
+    }
     const address = await relyingParty.begin(secret, { again: again === 'yes', hint })
     const value = `${secret}.${Buffer.from(ownPath(to)).toString('base64url')}`
     return reply
@@ -103,7 +114,35 @@ export function signInRoutes(mounted: FastifyInstance, options: SignInOptions): 
   })
 }
 
-const signInLink = html`<p><a href="/console/sign-in">Sign in</a></p>`
+/** What the people of each role do. */
+const roleTexts: Readonly<Record<Role, string>> = {
+  viewer: 'Viewer: reads cards and payments',
+  support: 'Support: freezes and unblocks cards',
+  'support-lead': 'Support lead: support, audits and approves',
+  'key-officer': 'Key officer: rotates keys, holds ceremonies',
+  'security-officer': 'Security officer: administers and approves',
+  auditor: 'Auditor: verifies what was done',
+  developer: 'Developer: reads cards, webhooks and keys',
+}
+
+/** The page of a sandbox on which a visitor chooses who signs in. */
+const choosePersonPage = (people: readonly SandboxPerson[], to: string): Page => ({
+  title: 'Sign in to the sandbox',
+  body: html`<p>The sandbox has no passwords. Choose who you are.</p>
+    <ul class="people">${people.map(
+      ({ groups, link, name }) =>
+        html`<li>
+          <a href="${path`/console/sign-in?as=${link}&to=${to}`}">
+            <b>${name}</b> <span>${groups.map((role) => isRole(role) && roleTexts[role])}</span>
+          </a>
+        </li>`,
+    )}</ul>
+    <p class="hint">
+      Acts that need an approval need two people: use a private window for the second one.
+    </p>`,
+})
+
+const signInLink = html`<p><a class="button" href="/console/sign-in">Sign in</a></p>`
 
 const reasons = {
   not_proved:
@@ -142,14 +181,7 @@ export function issuerRoutes(mounted: FastifyInstance, issuer: OperatorIssuer): 
     })
     return reply
       .code(answered.status)
-      .headers({
-        'x-frame-options': 'DENY',
-        'referrer-policy': 'same-origin',
-        'content-security-policy':
-          "default-src 'none'; style-src 'self'; form-action 'self'; base-uri 'none'; " +
-          "frame-ancestors 'none'",
-        ...answered.headers,
-      })
+      .headers({ ...pageHeaders, ...answered.headers })
       .send(answered.body)
   }
   mounted.route({ method: ['GET', 'POST'], url: '/console/issuer/*', config, schema, handler })

@@ -28,6 +28,7 @@ import type { SandboxFile } from '../sandbox/sandbox-file.ts'
 import type { Database } from '../storage/engine/database.ts'
 import type { Config } from './config/config.ts'
 import type { ConsoleIssuer } from './config/console.ts'
+import { isLoopback } from './config/exposure.ts'
 import type { InProcessCalls } from './in-process-calls.ts'
 import { identityFetcher } from './outbound.ts'
 import type { Peers } from './processes/peers.ts'
@@ -84,10 +85,11 @@ interface Console {
 export async function createConsole(config: Config, wiring: ConsoleWiring): Promise<Console> {
   const identities = await createIdentities(config, wiring)
   if (!identities) return { verifier: wiring.verifier, mount: null }
-  const { fetch, peopleIssuer, tokens, ...party } = identities
+  const { fetch, peopleIssuer, sandboxPeople, tokens, ...party } = identities
   const { database, peers: _, sandbox: __, verifier, ...limits } = wiring
   const relyingParty = createRelyingParty({ ...party, fetch })
-  const { host } = new URL(config.privateUrl)
+  const { host, hostname } = new URL(config.privateUrl)
+  const isOfThisMachine = [config.privateListener.host, hostname].every(isLoopback)
   const { readOnly: isReadOnly } = config.console
   return {
     verifier: tokens ? withPeople(verifier, { ...party, ...tokens, fetch }) : verifier,
@@ -98,6 +100,7 @@ export async function createConsole(config: Config, wiring: ConsoleWiring): Prom
         ...limits,
         relyingParty,
         peopleIssuer,
+        listedPeople: isOfThisMachine ? sandboxPeople : null,
         isSandbox: config.sandbox,
         isReadOnly,
         screens: listScreens(config.sandbox),
@@ -124,6 +127,8 @@ export async function createConsole(config: Config, wiring: ConsoleWiring): Prom
 /** The issuer of identities and how this service reaches it. */
 interface Identities extends RelyingPartyOptions {
   readonly peopleIssuer: OperatorIssuer | null
+  /** The people of the sandbox; null with an outside issuer. */
+  readonly sandboxPeople: readonly SandboxPerson[] | null
   /** The accepted access tokens of people; null accepts none. */
   readonly tokens: { readonly audience: string } | null
 }
@@ -145,6 +150,7 @@ async function createIdentities(
       groupsClaim,
       redirectUri,
       peopleIssuer: null,
+      sandboxPeople: null,
       credentials: await readCredentials(outside),
       listRoles: (groups) => [
         ...new Set(groups.flatMap((group) => rolesOfGroups.get(group) ?? [])),
@@ -170,6 +176,7 @@ async function createIdentities(
     clientId,
     redirectUri,
     peopleIssuer,
+    sandboxPeople: people,
     credentials: null,
     groupsClaim: 'groups',
     listRoles: (groups) => groups.filter(isRole),

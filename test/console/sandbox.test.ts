@@ -49,18 +49,46 @@ suite('in a sandbox', () => {
   })
 
   test('what is no link signs nobody in', async () => {
-    for (const as of ['', 'x', 'vera-viewer', 'A'.repeat(43)]) {
+    for (const as of ['x', 'vera-viewer', 'A'.repeat(43)]) {
       const page = await openBrowser().visit(`${url}/console/sign-in?as=${as}`)
       assert.match(page.text, /Follow one of the links that the start printed/)
     }
-    const page = await openBrowser().visit(`${url}/console`)
-    assert.match(page.text, /Follow one of the links/)
-    assert.match(page.text, /<link rel="stylesheet" href="\/console\/assets\/console.css">/)
   })
 
-  test('the address of the listener leads to the console', async () => {
-    const { headers, status } = await fetch(`${url}/`, { redirect: 'manual' })
-    assert.deepEqual([status, headers.get('location')], [302, '/console'])
+  test('whoever comes without a link chooses a person, and gets to the asked page', async () => {
+    const browser = openBrowser()
+    const page = await browser.visit(`${url}/console/search?text=1`)
+    assert.match(page.text, /<link rel="stylesheet" href="\/console\/assets\/console.css">/)
+    const found = [...page.text.matchAll(/href="(\/console\/sign-in\?[^"]+)"/g)]
+    assert.equal(found.length, people().length)
+    const link = found[0]?.[1]?.replaceAll('&amp;', '&') ?? ''
+    assert.equal((await browser.visit(`${url}${link}`)).url, `${url}/console/search?text=1`)
+  })
+
+  test('the address of the listener leads to the console, and so does that with a slash', async () => {
+    for (const [path, expected] of [
+      ['/', 302],
+      ['/console/', 308],
+    ] as const) {
+      const { headers, status } = await fetch(`${url}${path}`, { redirect: 'manual' })
+      assert.deepEqual([status, headers.get('location')], [expected, '/console'])
+    }
+  })
+
+  test('an address without a screen says so, with the navigation for who is signed in', async () => {
+    const browser = openBrowser()
+    assert.equal((await browser.visit(`${url}/console/nothing`)).status, 404)
+    await browser.visit(people()[0]?.signInUrl ?? '')
+    const page = await browser.visit(`${url}/console/nothing`)
+    assert.equal(page.status, 404)
+    assert.match(page.text, /aria-label="Screens"/)
+  })
+
+  test('an old sign-in at the issuer is answered by a page that begins it again', async () => {
+    const page = await openBrowser().visit(`${url}/console/issuer/interaction/expired`)
+    assert.equal(page.status, 400)
+    assert.match(page.text, /Begin it again/)
+    assert.match(page.text, /href="\/console\/sign-in"/)
   })
 
   test('a person who is to sign in again says so, and the time of that is the session’s', async () => {
@@ -128,7 +156,7 @@ suite('in a sandbox', () => {
       [null, 'interaction_required'],
     )
     // The console itself is asked nothing.
-    assert.equal((await browser.visit(`${url}/console/sign-in`)).url, `${url}/console`)
+    assert.equal((await browser.visit(people()[0]?.signInUrl ?? '')).url, `${url}/console`)
   })
 
   test('however many strangers ask, who is signed in stays signed in', async () => {
@@ -199,6 +227,12 @@ test('links are another sandbox’s in another sandbox', async () => {
   const link = new URL(one.service.sandbox?.people[0]?.signInUrl ?? '').search
   const page = await openBrowser().visit(`${other.url}/console/sign-in${link}`)
   assert.match(page.text, /Follow one of the links/)
+})
+
+test('a sandbox that other machines can reach does not list its people', async () => {
+  const { url } = await serve({ PRIVATE_BASE_URL: 'http://ops.pinfold.test' })
+  const page = await openBrowser().ask(`${url}/console/sign-in`)
+  assert.equal(page.status, 303)
 })
 
 test('with an issuer elsewhere a sandbox has no people and no issuer of its own', async () => {

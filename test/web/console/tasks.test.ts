@@ -197,7 +197,7 @@ suite('daily tasks of operators', { skip: chromium.leftOut }, () => {
 
       test('key ages are seen, and which ceremony awaits whose components', async () => {
         const page = await as('key-officer')
-        await page.getByRole('link', { name: 'Keys', exact: true }).click()
+        await openScreen(page, 'Keys')
         await page.waitForURL('**/console/keys')
         assert.match(
           await readText(page),
@@ -215,7 +215,7 @@ suite('daily tasks of operators', { skip: chromium.leftOut }, () => {
         await askForAdministrator(service, clientId)
         const page = await as('Sol Security')
         await sql(service.database, signedInLongAgo)
-        await page.getByRole('link', { name: 'Approvals', exact: true }).click()
+        await openScreen(page, 'Approvals')
         await page
           .getByRole('link', { name: /A new administrator/ })
           .first()
@@ -245,6 +245,13 @@ async function look(
   await devtools.send('Emulation.setScriptExecutionDisabled', { value: !runsScripts })
   await page.goto('data:text/html,<title>none</title><script>document.title = "run"</script>')
   assert.equal(await page.title(), runsScripts ? 'run' : 'none')
+}
+
+/** Opens a screen by the navigation, which a telephone shows after a press on its menu button. */
+async function openScreen(page: Page, name: string): Promise<void> {
+  const menu = page.getByRole('button', { name: 'Menu' })
+  if (await menu.isVisible()) await menu.click()
+  await page.getByRole('link', { name, exact: true }).click()
 }
 
 async function search(page: Page, text: string): Promise<void> {

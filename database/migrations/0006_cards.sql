@@ -28,6 +28,10 @@ create table card (
   -- The first card of the line of cards that replaced each other, and the place in that line.
   line_token text not null,
   generation integer not null default 0 check (generation >= 0),
+  -- The card before it, and the newest card that replaces it. A record has them, and on a cluster
+  -- no statement can read the line of a card together with the card.
+  replacement_for text,
+  replaced_by text,
   -- When a successor took its place, or it was reported as compromised: it stays restricted.
   retired_at timestamptz,
   status_code text not null

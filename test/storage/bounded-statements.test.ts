@@ -56,6 +56,7 @@ import {
   listPinsOfCommands,
 } from '../../src/storage/cards/keys-of-cards.ts'
 import { expireLimits } from '../../src/storage/cards/limits.ts'
+import { findRecord, listRecords } from '../../src/storage/cards/records.ts'
 import { findTries } from '../../src/storage/cards/tries.ts'
 import * as chipCommands from '../../src/storage/chips/commands.ts'
 import { findChip } from '../../src/storage/chips/find-chip.ts'
@@ -601,6 +602,8 @@ const calls: readonly ((database: Database, limit: number) => Promise<unknown>)[
   // What many ask for in one turn.
   (database) => findTries(database, token, 'pin', clientId),
   (database) => findCard(database, token, clientId),
+  (database) => findRecord(database, token, clientId),
+  (database, limit) => listRecords(database, tokensUpTo(limit)),
   (database) => findCardWithProduct(database, token, clientId),
   (database) => findCardReference(database, token),
   (database) => findTokenByPan(database, [fingerprint]),

@@ -143,14 +143,14 @@ begin
   where public_token = p_public_token;
   insert into card (
     public_token, client_id, product_id, card_type, customer_reference, design_id, masked_pan,
-    encrypted_pan, personal_data, start_date, expiry_date, line_token, generation, status_code,
-    pin_block, pvv, pin_key, pin_source_token, carried_pin_version, cvk, renewal_type,
-    last_sequence, controls_version
+    encrypted_pan, personal_data, start_date, expiry_date, line_token, generation,
+    replacement_for, status_code, pin_block, pvv, pin_key, pin_source_token, carried_pin_version,
+    cvk, renewal_type, last_sequence, controls_version
   )
   values (
     p_successor_token, p_client_id, p_product_id, p_card_type, p_customer_reference, p_design_id,
     p_masked_pan, p_encrypted_pan, p_personal_data, p_start_date, p_expiry_date, p_public_token,
-    v_generation, p_status_code, p_pin_block, p_pvv, p_pin_key,
+    v_generation, p_replaced_token, p_status_code, p_pin_block, p_pvv, p_pin_key,
     case when p_status_code = '02' then p_pin_source_token end,
     case when p_status_code = '02' then p_pin_source_version end, p_cvk, v_card.renewal_type,
     1, least(v_card.controls_version, 1)
@@ -214,7 +214,7 @@ begin
     perform supersede_commands_of_closed(array[p_replaced_token]);
   end if;
   update card
-  set status_code = p_to, last_sequence = v_sequence
+  set status_code = p_to, replaced_by = p_successor_token, last_sequence = v_sequence
   where public_token = p_replaced_token;
   perform record_event(
     p_replaced_token, v_sequence, p_client_id, 'card.replaced', p_request_id, p_replaced_details,

@@ -16,7 +16,7 @@ import {
   type CardPosition,
   listCardRows,
 } from '../../storage/cards/lists.ts'
-import { findRecordParts, type RecordParts } from '../../storage/cards/records.ts'
+import { findRecord, type RecordRow } from '../../storage/cards/records.ts'
 import type { Database } from '../../storage/engine/database.ts'
 import type { EventType, NewEvent } from '../../storage/events/events.ts'
 import { revealPersonalData } from './personal-data.ts'
@@ -88,13 +88,9 @@ export async function findCard(
   { clientId }: Requester,
   publicToken: PublicToken,
 ): Promise<CardRecord> {
-  const { database } = context
-  const [card, parts] = await Promise.all([
-    storedCards.findCard(database, publicToken, clientId),
-    findRecordParts(database, [publicToken]),
-  ])
+  const card = await findRecord(context.database, publicToken, clientId)
   if (!card) throw new Problem('card_not_found')
-  return cardRecord(context, card, parts.get(publicToken))
+  return describeRecord(context, card)
 }
 
 export type { CardKind }
@@ -116,16 +112,11 @@ export async function listCards(
 ): Promise<CardPage> {
   const today = formatDate(context.now())
   const page = await listCardRows(context.database, clientId, { ...filter, today })
-  const parts = await findRecordParts(
-    context.database,
-    page.cards.map(({ publicToken }) => publicToken),
-  )
   const cards: CardRecord[] = []
   for (let from = 0; from < page.cards.length; from += recordsAtOnce) {
     if (from > 0) await letOthersRun()
     const some = page.cards.slice(from, from + recordsAtOnce)
-    const records = some.map((row) => cardRecord(context, row, parts.get(row.publicToken)))
-    cards.push(...(await Promise.all(records)))
+    cards.push(...(await Promise.all(some.map((card) => describeRecord(context, card)))))
   }
   const { statusCode } = filter
   // A card that left the status while its page was read is no card of the list.
@@ -135,12 +126,9 @@ export async function listCards(
   return { cards: listed, next: page.next }
 }
 
-async function cardRecord(
-  context: CardContext,
-  card: storedCards.CardWithTries,
-  parts: RecordParts | undefined,
-): Promise<CardRecord> {
-  const { personalData, publicToken } = card
+async function describeRecord(context: CardContext, card: RecordRow): Promise<CardRecord> {
+  const { metadata, personalData, publicToken, replacedBy, replacementFor } = card
+  const { waitingDelivery, waitingExpiryDate, waitingNumber } = card
   const { embossName } = await revealPersonalData(context.hsm, publicToken, personalData)
   return {
     ...describeCard(context, card, embossName),
@@ -157,20 +145,10 @@ async function cardRecord(
       blockedByClient: card.cvvBlockedByClient,
     }),
     createdAt: card.createdAt.toISOString(),
-    ...describeParts(parts),
-  }
-}
-
-/** Describes the parts of a record. A card always has them. */
-function describeParts(parts: RecordParts | undefined) {
-  if (!parts) throw new Error('A card has no record.')
-  const { metadata, replacedBy, replacementFor } = parts
-  const { waitingDelivery, waitingExpiryDate, waitingNumber } = parts
-  return {
     ...(replacementFor !== null && { replacementFor }),
     ...(replacedBy !== null && { replacedBy }),
-    retired: parts.isRetired,
-    renewalType: parts.renewalType,
+    retired: card.isRetired,
+    renewalType: card.renewalType,
     ...(waitingNumber !== null &&
       waitingExpiryDate !== null && {
         renewal: {

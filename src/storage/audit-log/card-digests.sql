@@ -65,7 +65,8 @@ where public_token = any(:publicTokens::text[]);
 select card.public_token as "publicToken", card.last_sequence as "lastSequence",
   array[
     sha256(convert_to(json_build_array(card.client_id, card.product_id, card.masked_pan, card.cvk,
-      card.line_token, card.generation, card.created_at at time zone 'UTC')::text, 'UTF8')),
+      card.line_token, card.generation, card.replacement_for,
+      card.created_at at time zone 'UTC')::text, 'UTF8')),
     sha256(convert_to(json_build_array(card.customer_reference, card.design_id,
       card.renewal_type)::text, 'UTF8')),
     sha256(convert_to(json_build_array(card.card_type, card.start_date, card.expiry_date,

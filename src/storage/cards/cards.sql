@@ -11,29 +11,13 @@ select card.public_token as "publicToken", card.product_id as "productId",
   card.status_code as "statusCode",
   card.created_at as "createdAt", card.line_token as "lineToken", card.generation as "generation",
   card.retired_at is not null as "isRetired",
-  card.is_plastic_inactive as "isPlasticInactive",
-  pin.try_limit as "pinLimit", pin.spent as "pinSpent", pin.restored as "pinRestored",
-  pin.blocked_by_client as "pinBlockedByClient", cvv.try_limit as "cvvLimit",
-  cvv.spent as "cvvSpent", cvv.restored as "cvvRestored",
-  cvv.blocked_by_client as "cvvBlockedByClient"
+  card.is_plastic_inactive as "isPlasticInactive"
 from (
   select *
   from card
   where public_token = any(array[:publicToken])
   limit 1
 ) as card
-cross join lateral (
-  select *
-  from try_counter
-  where public_token = any(array[:publicToken]) and kind = 'pin'
-  limit 1
-) as pin
-cross join lateral (
-  select *
-  from try_counter
-  where public_token = any(array[:publicToken]) and kind = 'cvv'
-  limit 1
-) as cvv
 where card.client_id = :clientId;
 
 -- name: find_card_several
@@ -49,29 +33,13 @@ cross join lateral (
     card.status_code as "statusCode",
     card.created_at as "createdAt", card.line_token as "lineToken",
     card.generation as "generation", card.retired_at is not null as "isRetired",
-    card.is_plastic_inactive as "isPlasticInactive",
-    pin.try_limit as "pinLimit", pin.spent as "pinSpent", pin.restored as "pinRestored",
-    pin.blocked_by_client as "pinBlockedByClient", cvv.try_limit as "cvvLimit",
-    cvv.spent as "cvvSpent", cvv.restored as "cvvRestored",
-    cvv.blocked_by_client as "cvvBlockedByClient"
+    card.is_plastic_inactive as "isPlasticInactive"
   from (
     select *
     from card
     where public_token = any(array[asked.public_token])
     limit 1
   ) as card
-  cross join lateral (
-    select *
-    from try_counter
-    where public_token = any(array[asked.public_token]) and kind = 'pin'
-    limit 1
-  ) as pin
-  cross join lateral (
-    select *
-    from try_counter
-    where public_token = any(array[asked.public_token]) and kind = 'cvv'
-    limit 1
-  ) as cvv
   where card.client_id = asked.client_id
   limit 1
 ) as found;

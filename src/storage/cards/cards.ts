@@ -36,18 +36,6 @@ interface CardInLine {
   readonly isPlasticInactive: boolean
 }
 
-/** A card with its tries, in one read. */
-export interface CardWithTries extends CardRow {
-  readonly pinLimit: number
-  readonly pinSpent: number
-  readonly pinRestored: number
-  readonly pinBlockedByClient: boolean
-  readonly cvvLimit: number
-  readonly cvvSpent: number
-  readonly cvvRestored: number
-  readonly cvvBlockedByClient: boolean
-}
-
 const shared = loadSharedStatements(import.meta.url)
 
 interface CardOfClient {
@@ -55,14 +43,14 @@ interface CardOfClient {
   readonly clientId: string
 }
 
-const selectCard = shared.declareRead<CardOfClient, CardWithTries & CardInLine>('find_card')
+const selectCard = shared.declareRead<CardOfClient, CardRow & CardInLine>('find_card')
 
 /** Returns a client's card, or null. Another client's card gives null. */
 export const findCard = (
   database: Database,
   publicToken: PublicToken,
   clientId: string,
-): Promise<(CardWithTries & CardInLine) | null> => selectCard(database, { publicToken, clientId })
+): Promise<(CardRow & CardInLine) | null> => selectCard(database, { publicToken, clientId })
 
 /** A card with its product's PIN rules. */
 export interface CardWithProduct extends CardRow, CardInLine {

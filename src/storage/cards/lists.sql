@@ -1,4 +1,4 @@
--- A client's cards, newest first: the tokens of a page, and then the cards of these tokens.
+-- A client's cards, newest first: the tokens of a page. Their records are read by records.sql.
 --
 -- Each scan of tokens reads one index backwards. Its bounds are row comparisons and its order names
 -- all columns of the index, so that the planner can use no other index: among equal ones it would
@@ -378,62 +378,6 @@ where (client_id, created_at, public_token)
   and status_code not in ('41', '43', '46', '54', '83')
 order by client_id desc, created_at desc, public_token desc
 limit 101;
-
--- Reads each card through its key.
--- name: list_cards_by_tokens
-select card.public_token as "publicToken", card.product_id as "productId",
-  card.card_type as "cardType", card.customer_reference as "customerReference",
-  card.design_id as "designId", card.masked_pan as "maskedPan",
-  card.personal_data as "personalData", card.start_date as "startDate",
-  card.expiry_date as "expiryDate", card.valid_until as "validUntil",
-  card.status_code as "statusCode",
-  card.created_at as "createdAt",
-  pin.try_limit as "pinLimit", pin.spent as "pinSpent", pin.restored as "pinRestored",
-  pin.blocked_by_client as "pinBlockedByClient",
-  cvv.try_limit as "cvvLimit", cvv.spent as "cvvSpent", cvv.restored as "cvvRestored",
-  cvv.blocked_by_client as "cvvBlockedByClient"
-from unnest(:publicTokens::text[]) as page (public_token)
-cross join lateral (
-  select public_token, product_id, card_type, customer_reference, design_id, masked_pan,
-    personal_data, start_date, expiry_date, valid_until, status_code, created_at, client_id
-  from card
-  where public_token = any(array[page.public_token])
-  limit 1
-) as card
-cross join lateral (
-  select try_limit, spent, restored, blocked_by_client
-  from try_counter
-  where public_token = any(array[page.public_token]) and kind = 'pin'
-  limit 1
-) as pin
-cross join lateral (
-  select try_limit, spent, restored, blocked_by_client
-  from try_counter
-  where public_token = any(array[page.public_token]) and kind = 'cvv'
-  limit 1
-) as cvv
-order by card.created_at desc, card.public_token desc;
-
--- A cluster cannot read each of several rows through its key: each node looks for all tokens.
--- name: list_cards_by_tokens_on_nodes
-select card.public_token as "publicToken", card.product_id as "productId",
-  card.card_type as "cardType", card.customer_reference as "customerReference",
-  card.design_id as "designId", card.masked_pan as "maskedPan",
-  card.personal_data as "personalData", card.start_date as "startDate",
-  card.expiry_date as "expiryDate", card.valid_until as "validUntil",
-  card.status_code as "statusCode",
-  card.created_at as "createdAt",
-  pin.try_limit as "pinLimit", pin.spent as "pinSpent", pin.restored as "pinRestored",
-  pin.blocked_by_client as "pinBlockedByClient",
-  cvv.try_limit as "cvvLimit", cvv.spent as "cvvSpent", cvv.restored as "cvvRestored",
-  cvv.blocked_by_client as "cvvBlockedByClient"
-from card
-join try_counter pin on pin.public_token = card.public_token and pin.kind = 'pin'
-join try_counter cvv on cvv.public_token = card.public_token and cvv.kind = 'cvv'
-where card.public_token = any(:publicTokens::text[])
-  and pin.public_token = any(:publicTokens::text[])
-  and cvv.public_token = any(:publicTokens::text[])
-order by card.created_at desc, card.public_token desc;
 
 -- Reads the next card in the order of the index, of any client: a card of another client shows
 -- that the client has no such card.

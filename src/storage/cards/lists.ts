@@ -3,7 +3,7 @@ import type { ProductId, PublicToken } from '../../domain/identifiers.ts'
 import type { CardType } from '../../domain/product.ts'
 import { type Connection, type Database, firstRow } from '../engine/database.ts'
 import { loadStatements } from '../engine/statements.ts'
-import type { CardWithTries } from './cards.ts'
+import { listRecords, type RecordRow } from './records.ts'
 
 /** The end of a page of cards: newest first, then by token. */
 export interface CardPosition {
@@ -33,7 +33,7 @@ export type CardKind =
 
 /** One page of a client's cards, and where the next page begins; null after the last card. */
 interface CardPageRows {
-  readonly cards: readonly CardWithTries[]
+  readonly cards: readonly RecordRow[]
   readonly next: CardPosition | null
 }
 
@@ -54,7 +54,8 @@ interface ListedToken {
 
 /**
  * Lists a client's cards, newest first, by the status that holds on `today`, in two reads: the
- * tokens of a page, and their cards. A card whose status changes in between has its new status.
+ * tokens of a page, and their records. Each filter has a statement of its own, and the record is
+ * not written out in all of them. A card whose status changes in between has its new status.
  */
 export async function listCardRows(
   database: CardDatabase,
@@ -73,26 +74,15 @@ export async function listCardRows(
   const page = listed.slice(0, filter.limit)
   const last = listed.length > filter.limit ? page.at(-1) : undefined
   return {
-    cards: await listCardsByTokens(database, page),
+    cards: await listRecords(
+      database,
+      page.map(({ publicToken }) => publicToken),
+    ),
     next: last ? { createdAt: last.position, publicToken: last.publicToken } : null,
   }
 }
 
 const declare = loadStatements(import.meta.url)
-
-type PageOfTokens = { readonly publicTokens: readonly string[] }
-
-const selectByTokens = declare<PageOfTokens, CardWithTries>('list_cards_by_tokens')
-const selectByTokensOnNodes = declare<PageOfTokens, CardWithTries>('list_cards_by_tokens_on_nodes')
-
-const listCardsByTokens = (
-  database: CardDatabase,
-  page: readonly ListedToken[],
-): Promise<CardWithTries[]> => {
-  const publicTokens = page.map(({ publicToken }) => publicToken)
-  const select = database.isCluster() ? selectByTokensOnNodes : selectByTokens
-  return select(database, { publicTokens })
-}
 
 const selectTokens = declare<PageStart, ListedToken>('list_tokens')
 const selectInStatus = declare<PageInStatus, ListedToken>('list_tokens_in_status')

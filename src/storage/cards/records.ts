@@ -2,69 +2,61 @@ import type { DeliveryStatus } from '../../domain/delivery.ts'
 import type { PublicToken } from '../../domain/identifiers.ts'
 import type { RenewalType } from '../../domain/product.ts'
 import type { Connection, Database } from '../engine/database.ts'
-import { loadStatements } from '../engine/statements.ts'
+import { loadSharedStatements, loadStatements } from '../engine/statements.ts'
+import type { CardRow } from './cards.ts'
 
+const shared = loadSharedStatements(import.meta.url)
 const declare = loadStatements(import.meta.url)
 
-/** The parts of a card's record that are no columns of its row. */
-export interface RecordParts {
-  readonly publicToken: PublicToken
+/** A card as its client reads it: its row, and everything that belongs to it. */
+export interface RecordRow extends CardRow {
   /** The card's own, or its product's. */
   readonly renewalType: RenewalType
   /** Whether a successor took its place, or it was reported as compromised. */
   readonly isRetired: boolean
+  /** The card that this card replaces, and the newest card that replaces this card. */
+  readonly replacementFor: PublicToken | null
+  readonly replacedBy: PublicToken | null
+  readonly pinLimit: number
+  readonly pinSpent: number
+  readonly pinRestored: number
+  readonly pinBlockedByClient: boolean
+  readonly cvvLimit: number
+  readonly cvvSpent: number
+  readonly cvvRestored: number
+  readonly cvvBlockedByClient: boolean
   /** Of the plastic that is ordered and not current yet; null without one. */
   readonly waitingNumber: number | null
   readonly waitingExpiryDate: string | null
   readonly waitingDelivery: DeliveryStatus | null
-  /** The card that this card replaces, and the newest card that replaces this card. */
-  readonly replacementFor: PublicToken | null
-  readonly replacedBy: PublicToken | null
   /** JSON of an object of texts; null without metadata. */
   readonly metadata: string | null
 }
 
+interface CardOfClient {
+  readonly publicToken: PublicToken
+  readonly clientId: string
+}
+
+const selectRecord = shared.declareRead<CardOfClient, RecordRow>('find_card_record')
+
+/** Returns the record of a client's card, or null. Another client's card gives null. */
+export const findRecord = (
+  database: Database,
+  publicToken: PublicToken,
+  clientId: string,
+): Promise<RecordRow | null> => selectRecord(database, { publicToken, clientId })
+
 type PageOfTokens = { readonly publicTokens: readonly string[] }
 
-const selectParts = declare<PageOfTokens, RecordParts>('list_record_parts')
+const selectRecords = declare<PageOfTokens, RecordRow>('list_card_records')
+const selectRecordsOnNodes = declare<PageOfTokens, RecordRow>('list_card_records_on_nodes')
 
-interface PartsOnNode extends Omit<RecordParts, 'replacementFor' | 'replacedBy'> {
-  readonly lineToken: string
-}
-
-const selectPartsOnNodes = declare<PageOfTokens, PartsOnNode>('list_record_parts_on_nodes')
-
-interface Succession {
-  readonly successorToken: PublicToken
-  readonly replacedToken: PublicToken
-}
-
-const selectSuccessions = declare<{ lineTokens: readonly string[] }, Succession>('list_successions')
-
-/** Returns the parts of the records of some cards, by token. */
-export async function findRecordParts(
+/** Lists the records of cards, newest first. */
+export const listRecords = (
   database: Connection & Pick<Database, 'isCluster'>,
   publicTokens: readonly PublicToken[],
-): Promise<ReadonlyMap<PublicToken, RecordParts>> {
-  const parts = database.isCluster()
-    ? await listPartsOnNodes(database, publicTokens)
-    : await selectParts(database, { publicTokens })
-  return new Map(parts.map((each) => [each.publicToken, each]))
-}
-
-async function listPartsOnNodes(
-  connection: Connection,
-  publicTokens: readonly PublicToken[],
-): Promise<RecordParts[]> {
-  const parts = await selectPartsOnNodes(connection, { publicTokens })
-  const lineTokens = [...new Set(parts.map(({ lineToken }) => lineToken))]
-  const successions = await selectSuccessions(connection, { lineTokens })
-  // In the order of generations, so that the newest successor of a card is the last.
-  const forerunners = new Map(successions.map((each) => [each.successorToken, each.replacedToken]))
-  const successors = new Map(successions.map((each) => [each.replacedToken, each.successorToken]))
-  return parts.map(({ lineToken, ...each }) => ({
-    ...each,
-    replacementFor: forerunners.get(each.publicToken) ?? null,
-    replacedBy: successors.get(each.publicToken) ?? null,
-  }))
+): Promise<RecordRow[]> => {
+  const select = database.isCluster() ? selectRecordsOnNodes : selectRecords
+  return select(database, { publicTokens })
 }

@@ -381,6 +381,7 @@ const leftOut: Readonly<Record<string, Readonly<Record<string, string>>>> = {
     personal_data: 're-encrypted without an entry; it is sealed to the token',
     last_sequence: 'compared by itself',
     valid_until: 'computed',
+    replaced_by: 'follows from what the digest of the successor has',
   },
   try_counter: {
     public_token: 'by which it is known',

@@ -72,6 +72,8 @@ before(async () => {
   const tables = [
     'card',
     'try_counter',
+    'plastic',
+    'card_metadata',
     'authorization_request',
     'payment',
     'event_default',
@@ -102,6 +104,15 @@ const fillCards = (count: number, expiryDate: string, from = 0) =>
     from generate_series(${from + 1}, ${from + count}) as number;
     insert into try_counter (public_token, kind, try_limit)
     select public_token, kind, 3 from card cross join unnest(array['pin', 'cvv']) as kind
+    on conflict do nothing;
+    insert into plastic (public_token, plastic_number, card_type, reason, state, start_date, expiry_date)
+    select public_token, number, 'Virtual', 'Issue', case number when 0 then 'Current' else 'Waiting' end,
+      start_date, expiry_date
+    from card cross join generate_series(0, 1) as number
+    on conflict do nothing;
+    insert into card_metadata (public_token, key, value, client_id, created_at)
+    select public_token, key, '4711', client_id, created_at
+    from card cross join unnest(array['costCentre', 'team']) as key
     on conflict do nothing`)
 
 const fillFeed = (count: number) =>

@@ -118,6 +118,7 @@ import {
   recordPaymentMessage,
 } from '../../src/storage/payments/messages.ts'
 import { expirePayments } from '../../src/storage/payments/payments.ts'
+import { listActorNames } from '../../src/storage/people/actor-names.ts'
 import { listPersonRows } from '../../src/storage/people/people.ts'
 import {
   endSession,
@@ -447,6 +448,11 @@ const calls: readonly ((database: Database, limit: number) => Promise<unknown>)[
   (database) => seeSession(database, sessionHash),
   (database) => endSession(database, sessionHash),
   (database) => listOpenSessions(database, personOf(7_900)),
+  (database, limit) =>
+    listActorNames(
+      database,
+      Array.from({ length: limit }, (_, at) => personOf(1 + at)),
+    ),
   (database, limit) => listPersonRows(database, personOf(7_900), limit),
   (database, limit) => deleteOldApprovals(database, limit),
   (database, limit) => listLateApprovals(database, limit),

@@ -68,14 +68,15 @@ export const auditLogScreen: Screen = {
         }<h2>Acts of operators</h2>${listed(
           'Acts',
           ['Time', 'Act', 'Subject', 'Actor', 'Details'],
-          acts.entries.map(({ act, at, clientId, details, requestId, subject, subjectKind }) => {
-            const text = JSON.stringify(details)
-            return html`<tr>
+          acts.entries.map(
+            ({ act, at, clientId, clientName, details, requestId, subject, subjectKind }) => {
+              const text = JSON.stringify(details)
+              return html`<tr>
               <td>${instant(at)}</td>
               <td>${act}</td>
               <td>${subjectKind} <code>${subject}</code></td>
               <td>
-                ${renderActor(visit, clientId, null)}
+                ${renderActor(visit, clientId, clientName)}
                 <p class="fine">request ${requestId}</p>
               </td>
               <td>${
@@ -83,7 +84,8 @@ export const auditLogScreen: Screen = {
                 html`<details><summary>Show</summary><code>${text}</code></details>`
               }</td>
             </tr>`
-          }),
+            },
+          ),
           'Nothing yet.',
         )}${pages(visit, acts.next)}`,
     }

@@ -99,10 +99,10 @@ function timelineRow(shown: Shown, { act, at, attempt, authorization, kind }: En
   </tr>`
 }
 
-export const describeActor = ({ id, kind }: Act['by']): string =>
+export const describeActor = ({ id, kind, name }: Act['by']): string =>
   ({
-    client: `Client ${id}`,
-    operator: `Operator ${id}`,
+    client: `Client ${name ?? id}`,
+    operator: `Operator ${name ?? id}`,
     network: 'Card network',
     service: 'The service',
   })[kind]

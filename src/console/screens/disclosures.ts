@@ -1,13 +1,11 @@
 import Type, { type Static } from 'typebox'
-import { isPersonId } from '../../domain/person.ts'
 import { type Content, html } from '../../listeners/http/html.ts'
 import { AuditLogSchema } from '../../listeners/private/schemas/audit-log.ts'
 import { DisclosureSchema } from '../../listeners/private/schemas/disclosures.ts'
-import { PersonSchema } from '../../listeners/private/schemas/people.ts'
 import { toProblem } from '../console.ts'
 import { badge, instant } from '../desk-parts.ts'
 import { list, listed, pages } from '../listing.ts'
-import { path, type Screen, type Visit } from '../screen.ts'
+import { path, type Screen } from '../screen.ts'
 import { actName } from './card-timeline.ts'
 
 type Disclosure = Static<typeof DisclosureSchema>
@@ -36,10 +34,7 @@ export const disclosuresScreen: Screen = {
         ? ''
         : path`?clientId=${asked}`
     const { entries, next } = await list(visit, `/disclosures${filter}`, DisclosureSchema)
-    const [names, logs] = await Promise.all([
-      loadNames(visit, entries),
-      visit.read('/audit/logs', Type.Array(AuditLogSchema)),
-    ])
+    const logs = await visit.read('/audit/logs', Type.Array(AuditLogSchema))
     const signed = new Map(logs.map(({ log, signedSize }) => [log, signedSize]))
     return {
       title,
@@ -51,7 +46,7 @@ export const disclosuresScreen: Screen = {
         <live-region id="disclosures">${listed(
           title,
           ['Time', 'Disclosure', 'Recipient', 'Card', 'Outcome', 'Proof'],
-          entries.map((each) => disclosureRow(each, names, signed.get(each.log))),
+          entries.map((each) => disclosureRow(each, signed.get(each.log))),
           asked === ''
             ? 'No disclosures yet: no PIN, no card data, no name.'
             : html`No disclosures of <b>${asked}</b> are recorded. A new disclosure is entered
@@ -62,26 +57,11 @@ export const disclosuresScreen: Screen = {
   },
 }
 
-/** Reads the names of people among the recipients. */
-async function loadNames(
-  visit: Visit,
-  disclosures: readonly Disclosure[],
-): Promise<ReadonlyMap<string, string>> {
-  if (!disclosures.some(({ shownTo }) => shownTo !== null && isPersonId(shownTo))) return new Map()
-  const people = await visit.read('/people', Type.Array(PersonSchema))
-  return new Map(people.map(({ name, personId }) => [personId, name]))
-}
-
 /** @param checkpoint the newest of its log */
-function disclosureRow(
-  each: Disclosure,
-  names: ReadonlyMap<string, string>,
-  checkpoint: number | undefined,
-): Content {
+function disclosureRow(each: Disclosure, checkpoint: number | undefined): Content {
   const { act, at, count, device, entry, index, isErased, isSigned, log, outcome } = each
   const [word, tone] = outcomes[outcome] ?? [outcome, 'plain']
-  const { publicToken, reason, requestId, shownTo } = each
-  const name = names.get(shownTo ?? '')
+  const { publicToken, reason, requestId, shownTo, shownToName } = each
   return html`<tr>
     <td>${instant(at)}</td>
     <th scope="row">
@@ -92,7 +72,7 @@ function disclosureRow(
     <td>${
       shownTo === null
         ? 'erased'
-        : html`<a href="${path`/console/disclosures?of=${shownTo}`}">${name ?? shownTo}</a>`
+        : html`<a href="${path`/console/disclosures?of=${shownTo}`}">${shownToName ?? shownTo}</a>`
     }</td>
     <td>${
       publicToken && html`<a href="${path`/console/cards/${publicToken}`}">${publicToken}</a>`

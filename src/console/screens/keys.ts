@@ -3,7 +3,7 @@ import { type Content, html } from '../../listeners/http/html.ts'
 import { ComponentEntrySchema } from '../../listeners/private/schemas/component-entries.ts'
 import { KeyWearSchema } from '../../listeners/private/schemas/figures.ts'
 import { KeyActSchema, ListedKeySchema } from '../../listeners/private/schemas/keys.ts'
-import { badge, instant } from '../desk-parts.ts'
+import { badge, instant, renderActor } from '../desk-parts.ts'
 import { actAndReturn } from '../done.ts'
 import { list, listed, pages } from '../listing.ts'
 import { type Act, formFields, path, type Screen, type Visit } from '../screen.ts'
@@ -47,12 +47,12 @@ export const keysScreen: Screen = {
         'Acts on keys',
         ['Time', 'Key', 'Act', 'Actor'],
         acts.entries.map(
-          ({ act, at, clientId, key }) =>
+          ({ act, at, clientId, clientName, key }) =>
             html`<tr>
               <td>${instant(at)}</td>
               <td><code>${key}</code></td>
               <td>${act}</td>
-              <td>${clientId ?? 'automatic'}</td>
+              <td>${clientId === null ? 'automatic' : renderActor(visit, clientId, clientName)}</td>
             </tr>`,
         ),
         'Nothing yet.',

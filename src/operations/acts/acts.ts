@@ -10,6 +10,7 @@ import {
   type OperatorActRow,
 } from '../../storage/acts/acts.ts'
 import type { Connection } from '../../storage/engine/database.ts'
+import { listActorNames } from '../../storage/people/actor-names.ts'
 
 /** An act of an operator on a product or a client. The details hold no secret. */
 interface OperatorAct extends Pick<NewAct, 'act' | 'subject'> {
@@ -53,17 +54,35 @@ export async function recordKeyAct(connection: Connection, keyAct: KeyAct): Prom
 
 export type { ActPosition }
 
+/** The name of the person or the client that acted; null if it is not known. */
+interface NamedActor {
+  readonly clientName: string | null
+}
+
 /** Lists acts on products and clients, newest first. */
-export const listOperatorActs = (
+export async function listOperatorActs(
   { database }: { readonly database: Connection },
   after: ActPosition | null,
   limit: number,
-): Promise<OperatorActRow[]> => listOperatorActRows(database, after ?? newestAct, limit)
+): Promise<(OperatorActRow & NamedActor)[]> {
+  const rows = await listOperatorActRows(database, after ?? newestAct, limit)
+  return nameActors(database, rows)
+}
+
+async function nameActors<Row extends Pick<NewAct, 'clientId'>>(
+  database: Connection,
+  rows: readonly Row[],
+): Promise<(Row & NamedActor)[]> {
+  const names = await listActorNames(
+    database,
+    rows.map(({ clientId }) => clientId),
+  )
+  return rows.map((row) => ({ ...row, clientName: names.get(row.clientId ?? '') ?? null }))
+}
 
 /** An act on a key, with its position in the list. */
-type ListedKeyAct = Pick<KeyActRow, 'number' | 'at' | 'act' | 'clientId' | 'requestId'> & {
-  readonly key: string
-}
+type ListedKeyAct = Pick<KeyActRow, 'number' | 'at' | 'act' | 'clientId' | 'requestId'> &
+  NamedActor & { readonly key: string }
 
 /** Lists acts on keys, newest first. */
 export async function listKeyActs(
@@ -71,7 +90,7 @@ export async function listKeyActs(
   after: ActPosition | null,
   limit: number,
 ): Promise<ListedKeyAct[]> {
-  const rows = await listKeyActRows(database, after ?? newestAct, limit)
+  const rows = await nameActors(database, await listKeyActRows(database, after ?? newestAct, limit))
   return rows.map(({ details: _, subject: key, subjectKind: __, ...act }) => ({ ...act, key }))
 }
 

@@ -5,6 +5,7 @@ import {
   listDisclosureRows,
 } from '../../storage/card-data/shown-cards.ts'
 import type { Connection } from '../../storage/engine/database.ts'
+import { listActorNames } from '../../storage/people/actor-names.ts'
 
 /** A disclosure of card data, or a refused one. */
 interface Disclosure extends DisclosurePosition {
@@ -15,6 +16,8 @@ interface Disclosure extends DisclosurePosition {
   readonly outcome: string
   /** The client system or operator that received the data; null if erased. */
   readonly shownTo: string | null
+  /** Its name at present; null if it is not known. */
+  readonly shownToName: string | null
   readonly publicToken: string | null
   readonly requestId: string | null
   /** The thumbprint of the cardholder's device key, if the data was sealed to one. */
@@ -34,6 +37,10 @@ export async function listDisclosures(
   filter: DisclosureFilter,
 ): Promise<Disclosure[]> {
   const rows = await listDisclosureRows(database, filter)
+  const names = await listActorNames(
+    database,
+    rows.map(({ clientId }) => clientId),
+  )
   return rows.map(
     ({ act, clientId, enteredAt, entryId, index, isSigned, log, publicToken, text }) => {
       const said: Partial<AuditEntry> = text === null ? {} : JSON.parse(text)
@@ -47,6 +54,7 @@ export async function listDisclosures(
         at: said.at ?? enteredAt.toISOString(),
         outcome: said.outcome ?? 'erased',
         shownTo: clientId,
+        shownToName: names.get(clientId ?? '') ?? null,
         requestId: said.request ?? null,
         device: said.device ?? null,
         reason: said.reason ?? null,

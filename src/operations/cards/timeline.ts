@@ -8,12 +8,16 @@ import { isApprovalCode } from '../../domain/response-code.ts'
 import type { RecordedTransaction } from '../../domain/transaction.ts'
 import { toTransactionMembers } from '../../storage/authorizations/transaction-columns.ts'
 import * as stored from '../../storage/cards/timeline.ts'
+import { listActorNames } from '../../storage/people/actor-names.ts'
 import type { CardContext, ChangeNote } from './cards.ts'
 
 /** The actor: the card's client, a card network, an operator, or the service itself. */
 type Actor =
   | { readonly kind: 'client' | 'operator'; readonly id: string }
   | { readonly kind: 'network' | 'service'; readonly id: null }
+
+/** An actor with its name at present; null if it is not known. */
+type NamedActor = Actor & { readonly name: string | null }
 
 /** An act on a card, or a disclosure of its data. */
 interface HistoricAct {
@@ -22,7 +26,7 @@ interface HistoricAct {
   readonly type: EventType | string
   /** Its number among the card's events; null if it is not an event. */
   readonly sequence: number | null
-  readonly by: Actor
+  readonly by: NamedActor
   readonly requestId: string | null
   readonly details: Readonly<Record<string, unknown>>
   /** The reason that an operator gave; null for acts of a client, whose notes are confidential. */
@@ -102,7 +106,7 @@ export async function listTimeline(
     position = taken.isFull || !read.isLast ? { ...position, ...taken.position } : null
     if (taken.isFull) break
   }
-  return { entries: await revealReasons(context, publicToken, found, notes), next: position }
+  return { entries: await nameAndExplain(context, publicToken, found, notes), next: position }
 }
 
 /**
@@ -154,21 +158,29 @@ async function readTimeline(
   }
 }
 
-/** Adds the reasons that operators gave. */
-const revealReasons = (
-  { hsm }: Pick<CardContext, 'hsm'>,
+/** Adds the names of those who acted, and the reasons that operators gave. */
+async function nameAndExplain(
+  { database, hsm }: Pick<CardContext, 'database' | 'hsm'>,
   publicToken: PublicToken,
   entries: readonly TimelineEntry[],
   notes: ReadonlyMap<number, string>,
-): Promise<TimelineEntry[]> =>
-  Promise.all(
+): Promise<TimelineEntry[]> {
+  const names = await listActorNames(
+    database,
+    entries.map((entry) => ('act' in entry ? entry.act.by.id : null)),
+  )
+  return Promise.all(
     entries.map(async (entry) => {
-      if (!('act' in entry) || entry.act.by.kind !== 'operator') return entry
-      const note = entry.act.sequence === null ? undefined : notes.get(entry.act.sequence)
+      if (!('act' in entry)) return entry
+      const { act } = entry
+      const by = { ...act.by, name: names.get(act.by.id ?? '') ?? null }
+      if (by.kind !== 'operator') return { ...entry, act: { ...act, by } }
+      const note = act.sequence === null ? undefined : notes.get(act.sequence)
       const reason = note === undefined ? null : await revealReason(hsm, publicToken, note)
-      return { ...entry, act: { ...entry.act, reason } }
+      return { ...entry, act: { ...act, by, reason } }
     }),
   )
+}
 
 /** Merges sorted lists, newest first. Entries of one source keep their order. */
 function mergeNewest(sources: readonly (readonly Sourced[])[], most: number): Sourced[] {
@@ -217,7 +229,7 @@ function sourcedEvents(
           entryId: event.eventId,
           type: event.type,
           sequence: event.sequence,
-          by: identifyActor(clientId, event),
+          by: { ...identifyActor(clientId, event), name: null },
           requestId: event.requestId,
           reason: null,
           details,
@@ -289,7 +301,7 @@ const sourcedAct = ({
       sequence: null,
       requestId,
       reason: null,
-      by: { kind: 'operator', id: operatorId },
+      by: { kind: 'operator', id: operatorId, name: null },
       details: {},
       deliveries: [],
     },
@@ -308,7 +320,7 @@ const revealReason = async (
 /** The event that set a card's status. */
 export interface StatusReason {
   readonly at: string
-  readonly by: Actor
+  readonly by: NamedActor
   readonly reason: string | null
 }
 
@@ -322,8 +334,12 @@ export async function statusReason(
 ): Promise<StatusReason | null> {
   const event = await stored.findStatusEvent(database, clientId, publicToken)
   if (!event) return null
-  const by = identifyActor(clientId, event)
-  const isOperator = by.kind === 'operator'
-  const note = isOperator && (await stored.findEventNote(database, publicToken, event.sequence))
+  const actor = identifyActor(clientId, event)
+  const isOperator = actor.kind === 'operator'
+  const [names, note] = await Promise.all([
+    listActorNames(database, [actor.id]),
+    isOperator && stored.findEventNote(database, publicToken, event.sequence),
+  ])
+  const by = { ...actor, name: names.get(actor.id ?? '') ?? null }
   return { at: event.at, by, reason: note ? await revealReason(hsm, publicToken, note) : null }
 }

@@ -69,7 +69,7 @@ test('a card is frozen and unfrozen by an operator, who is on record as who did 
   const frozen = await readCard(publicToken)
   assert.deepEqual(
     [frozen.cardStatusCode, frozen.statusReason.by, frozen.statusReason.reason],
-    ['62', { kind: 'operator', id: 'demo-admin' }, reason],
+    ['62', { kind: 'operator', id: 'demo-admin', name: 'Demo operator' }, reason],
   )
   // To freeze what is frozen changes nothing, and leaves nothing.
   assert.equal((await support(`/cards/${publicToken}/freeze`, { reason })).status, 204)
@@ -143,8 +143,8 @@ test('an operator unblocks a PIN and a CVV of any client’s card, and the clien
   assert.deepEqual(
     timeline.json.map(({ act }: { act: { reason: string; by: object } }) => [act.reason, act.by]),
     [
-      [reason, { kind: 'operator', id: 'demo-admin' }],
-      [reason, { kind: 'operator', id: 'demo-admin' }],
+      [reason, { kind: 'operator', id: 'demo-admin', name: 'Demo operator' }],
+      [reason, { kind: 'operator', id: 'demo-admin', name: 'Demo operator' }],
     ],
   )
   const types = (await eventsOf(card.publicToken)).map(({ type }: { type: string }) => type)

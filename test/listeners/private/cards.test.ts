@@ -157,7 +157,11 @@ test('a card is read with why it has its status, its tries and its limits, and w
       [json.clientId, json.productName, json.cardStatusCode, json.pinStatus.remainingTries],
       ['demo-client', 'Everyday Debit', '62', 2],
     )
-    assert.deepEqual(json.statusReason.by, { kind: 'client', id: 'demo-client' })
+    assert.deepEqual(json.statusReason.by, {
+      kind: 'client',
+      id: 'demo-client',
+      name: 'Demo client system',
+    })
     assert.equal(json.statusReason.reason, null)
     for (const word of ['ANA', 'Lim', 'Calle', 'embossName', 'Not for operators', fresh.pin]) {
       assert.ok(!withoutIds(text).includes(word), word)
@@ -248,7 +252,7 @@ test('the timeline has changes, disclosures, tries and authorizations, newest fi
   }
   assert.equal((await support('GET', `/cards/${publicToken}/timeline?kind=x`)).status, 422)
   const failed = whole.find(({ act }) => act?.type === 'pin.attempt_failed')
-  assert.deepEqual(failed?.act?.by, { kind: 'network', id: null })
+  assert.deepEqual(failed?.act?.by, { kind: 'network', id: null, name: null })
   assert.equal((await support('GET', '/cards/9999999999/timeline')).status, 404)
   assert.equal(
     (await support('GET', `/cards/${publicToken}/timeline?cursor=WzEsMSwxXQ`)).status,

@@ -42,6 +42,11 @@ test('every disclosure of every client and operator is listed, the newest first'
   ])
 })
 
+test('each names who was shown it', async () => {
+  const [newest] = (await ask('disclosures?clientId=demo-client&limit=1')).json
+  assert.equal(newest.shownToName, 'Demo client system')
+})
+
 test('those of one card, or to one who was shown them, are found by themselves, and not by both at once', async () => {
   const [one, two] = tokens
   assert.deepEqual(summary(await ask(`disclosures?publicToken=${two}`)), [

@@ -1772,8 +1772,10 @@ export interface components {
             readonly subjectKind: string;
             readonly subject: string;
             readonly details: unknown;
-            /** @description The client of the access token. */
+            /** @description The client of the access token, or the person. */
             readonly clientId: string;
+            /** @description Its name at present; null if it is not known. */
+            readonly clientName: string | null;
             readonly requestId: string;
         };
         readonly AdministeredProduct: {
@@ -2802,6 +2804,8 @@ export interface components {
             readonly outcome: string;
             /** @description The client system or the operator; null after the erasure of the entry. */
             readonly shownTo: string | null;
+            /** @description Its name at present; null if it is not known. */
+            readonly shownToName: string | null;
             readonly publicToken: string | null;
             readonly requestId: string | null;
             /** @description The thumbprint of the device's key (RFC 7638). */
@@ -3039,6 +3043,8 @@ export interface components {
             readonly act: string;
             readonly key: string;
             readonly clientId: string | null;
+            /** @description The name of the person or the client; null if it is not known. */
+            readonly clientName: string | null;
             readonly requestId: string | null;
         };
         readonly KeyWear: {
@@ -4021,6 +4027,8 @@ export interface components {
                      */
                     readonly kind: "client" | "network" | "operator" | "service";
                     readonly id: string | null;
+                    /** @description The name of the person or the client at present; null if it is not known. */
+                    readonly name: string | null;
                 };
                 readonly reason: string | null;
             } | null;
@@ -4060,6 +4068,8 @@ export interface components {
                      */
                     readonly kind: "client" | "network" | "operator" | "service";
                     readonly id: string | null;
+                    /** @description The name of the person or the client at present; null if it is not known. */
+                    readonly name: string | null;
                 };
                 readonly requestId: string | null;
                 readonly details: unknown;

@@ -108,6 +108,9 @@ const ActorSchema = Type.Object(
       description: '`service`: an automatic act, without a request.',
     }),
     id: orNull,
+    name: Type.Union([Type.String(), Type.Null()], {
+      description: 'The name of the person or the client at present; null if it is not known.',
+    }),
   },
   { description: 'Who acted.' },
 )

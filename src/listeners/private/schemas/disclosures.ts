@@ -25,6 +25,9 @@ export const DisclosureSchema = Type.Object({
   shownTo: Type.Union([Type.String(), Type.Null()], {
     description: 'The client system or the operator; null after the erasure of the entry.',
   }),
+  shownToName: Type.Union([Type.String(), Type.Null()], {
+    description: 'Its name at present; null if it is not known.',
+  }),
   publicToken: orNull,
   requestId: orNull,
   device: Type.Union([Type.String(), Type.Null()], {

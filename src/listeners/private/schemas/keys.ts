@@ -121,6 +121,9 @@ export const KeyActSchema = Type.Object({
   act: Type.String(),
   key: Type.String(),
   clientId: orNull,
+  clientName: Type.Union([Type.String(), Type.Null()], {
+    description: 'The name of the person or the client; null if it is not known.',
+  }),
   requestId: orNull,
 })
 

@@ -125,6 +125,9 @@ export const ActSchema = Type.Object({
   subjectKind: Type.String(),
   subject: Type.String(),
   details: Type.Unknown(),
-  clientId: Type.String({ description: 'The client of the access token.' }),
+  clientId: Type.String({ description: 'The client of the access token, or the person.' }),
+  clientName: Type.Union([Type.String(), Type.Null()], {
+    description: 'Its name at present; null if it is not known.',
+  }),
   requestId: Type.String(),
 })

@@ -39,6 +39,7 @@ export function layout({ body, title }: Page, frame: Frame | null): Html {
   <main id="content" tabindex="-1">
     ${frame === null && html`<p class="brand">Pinfold</p>`}
     <h1>${title}</h1>
+    ${version && html`<p class="live-state" hidden></p>`}
     ${frame?.notice && noticeContent(frame.notice)}
     ${body}
   </main>

@@ -1,4 +1,5 @@
 import { longerWait } from './back-off.ts'
+import { showLiveState } from './live-state.ts'
 
 /** A live part of this page. */
 interface LivePart extends HTMLElement {
@@ -22,6 +23,7 @@ let isAsking = false
 /** Makes a part live. */
 export function follow(region: LivePart): void {
   regions.add(region)
+  showLiveState('current')
   begin()
 }
 
@@ -60,9 +62,12 @@ function look(): void {
   request.onloadend = () => {
     isAsking = false
     const isNew = request.status === 200 && request.response !== null
+    const isCurrent = isNew || request.status === 304
     if (isNew) latest = request.response
+    if (isCurrent) showLiveState('current')
+    else showLiveState(request.status === 401 ? 'signed-out' : 'unreachable')
     for (const region of regions) {
-      region.toggleAttribute('stale', !isNew && request.status !== 304)
+      region.toggleAttribute('stale', !isCurrent)
       catchUp(region)
     }
     if (isNew) begin()

@@ -101,3 +101,37 @@ test('a page asks for nothing while it is hidden, and at once follows what happe
   await showPage(false)
   await page.locator(`a[href$="${webhookId}"]`).waitFor()
 })
+
+test('a live part goes on under a pointer that rests on it, and says when it was updated', {
+  skip: chromium.leftOut,
+}, async () => {
+  const { page } = await signIn(service, chromium, 'Sol Security')
+  await page.goto(service.url('/console/webhooks'))
+  await page
+    .locator('.live-state')
+    .getByText(/^Updated \d/)
+    .waitFor()
+  await page.locator('live-region').hover()
+  const { webhookId } = await service.createWebhook('http://127.0.0.1:9/rest', ['card.created'])
+  await page.locator(`a[href$="${webhookId}"]`).waitFor()
+})
+
+test('a page says in words that the service is gone or the session has ended, and when it is back', {
+  skip: chromium.leftOut,
+}, async () => {
+  const { page } = await signIn(service, chromium, 'Sol Security')
+  await page.goto(service.url('/console/webhooks'))
+  const look = async () => {
+    await page.evaluate(() => document.dispatchEvent(new Event('visibilitychange')))
+  }
+  const state = page.locator('.live-state [role=status]')
+  await page.route('**/console/webhooks', (route) => route.abort())
+  await look()
+  await state.getByText('The service does not answer.').waitFor()
+  await page.unroute('**/console/webhooks')
+  await look()
+  await page.locator('.live-state [role=status]:empty').waitFor({ state: 'attached' })
+  await page.context().clearCookies()
+  await look()
+  await state.getByText('You are signed out.').waitFor()
+})

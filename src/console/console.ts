@@ -18,6 +18,7 @@ import {
   sendProblemPage,
   signedOutPage,
 } from './answers.ts'
+import type { Frame } from './layout.ts'
 import { computeLiveVersion } from './live-version.ts'
 import { consumeOneTimeAnswer, storeOneTimeAnswer } from './notice.ts'
 import type { OperatorIssuer } from './people-issuer.ts'
@@ -26,6 +27,7 @@ import {
   type ApiAnswer,
   type Form,
   formFieldNames,
+  type Page,
   type Screen,
   type Visit,
 } from './screen.ts'
@@ -155,11 +157,7 @@ async function showScreen(
     : await consumeOneTimeAnswer(options.people, session, request.url)
   const visit = createVisit(options, session, request, request.url, { kept: answer?.kept ?? {} })
   const notice = answer?.notice ?? null
-  const frame = {
-    visit,
-    notice,
-    screens: options.screens.filter(({ access }) => allows(visit, access)),
-  }
+  const frame = createFrame(options, visit, notice)
   try {
     const page = allows(visit, screen.access)
       ? await screen.show(visit)
@@ -185,28 +183,61 @@ async function performAct(
   refuseForeignForm(options, request, session, form)
   const formKey = form[formFieldNames.key] ?? null
   const visit = createVisit(options, session, request, here, { formKey })
-  const frame = {
-    visit,
-    notice: null,
-    screens: options.screens.filter(({ access }) => allows(visit, access)),
-  }
+  const frame = createFrame(options, visit)
   if (options.isReadOnly && !act.readsOnly) return sendPage(reply, readOnlyPage, frame)
   if (!allows(visit, act.access)) return sendPage(reply, refusedPage(act.access), frame)
   try {
     const outcome = await act.perform(visit, form)
-    if (!('to' in outcome)) {
-      if (outcome.status === 401) await keepReason(options, session, here, form)
-      return sendPage(reply, outcome, frame)
-    }
+    if (!('to' in outcome)) return sendPage(reply, outcome, frame)
     // A form cannot redirect a person to another site.
     if (!/^\/console(?:[/?#][!-[\]-~]*)?$/.test(outcome.to)) throw new Problem('malformed_request')
     const { kept = {}, notice = null, to } = outcome
     if (notice) await storeOneTimeAnswer(options.people, session.secret, { to, notice, kept })
     return reply.redirect(to, 303)
   } catch (error) {
-    return sendPage(reply, problemPage(error, request), frame)
+    if (error instanceof Problem && error.status === 401) {
+      await keepReason(options, session, here, form)
+    }
+    const shown = createVisit(options, session, request, here, {
+      kept: omitSecrets(form),
+      refused: describeRefusal(error, request),
+    })
+    const page = await showRefusedForm(options, act, shown)
+    return sendPage(
+      reply,
+      page ?? problemPage(error, request),
+      createFrame(options, page ? shown : visit),
+    )
   }
 }
+
+/** No page shows a PIN or a CVV again. */
+const omitSecrets = ({ cvv: _, offlinePin: __, pin: ___, ...form }: Form): Form => form
+
+/** Returns the refusal of a form that a person can mend; null for a failure of the service. */
+function describeRefusal(error: unknown, { url }: FastifyRequest): Visit['refused'] {
+  const [action = ''] = url.split('?')
+  return error instanceof Problem && error.status < 500 ? { action, problem: error } : null
+}
+
+/** Returns the page of a refused form again, or null if there is no such page. */
+async function showRefusedForm(
+  options: ConsoleOptions,
+  act: Act,
+  visit: Visit,
+): Promise<Page | null> {
+  const screen = findFormScreen(options, act)
+  if (visit.refused === null || screen === null) return null
+  const page = await screen.show(visit).catch(() => null)
+  return page && { ...page, status: visit.refused.problem.status }
+}
+
+/** Creates the frame of a page, with the screens that the person may open. */
+const createFrame = (
+  { screens }: ConsoleOptions,
+  visit: Visit,
+  notice: Frame['notice'] = null,
+): Frame => ({ visit, notice, screens: screens.filter(({ access }) => allows(visit, access)) })
 
 /** Stores the reason of a form that needs a fresh sign-in, for the page after that sign-in. */
 async function keepReason(
@@ -218,27 +249,23 @@ async function keepReason(
   if (reason) await storeOneTimeAnswer(people, secret, { to, notice: null, kept: { reason } })
 }
 
-/**
- * Returns the page of a form: the screen whose path is a prefix of the act's path, with the query
- * that the page was read with. The act's own URL answers no GET, so it is not a target for a
- * redirect.
- */
-function findFormPage(
-  { screens, url: base }: Pick<ConsoleOptions, 'screens' | 'url'>,
-  act: Act,
-  { headers, url }: FastifyRequest,
-): string {
-  const depths = screens
+/** Returns the screen of a form: the one whose path is the longest prefix of the act's path. */
+const findFormScreen = ({ screens }: Pick<ConsoleOptions, 'screens'>, act: Act): Screen | null =>
+  screens
     .filter(({ path }) => act.path === path || act.path.startsWith(`${path}/`))
-    .map(({ path }) => path.split('/').length)
+    .toSorted((one, other) => other.path.length - one.path.length)[0] ?? null
+
+/**
+ * Returns the page of a form, with the query that the page was read with. The act's own URL answers
+ * no GET, so it is not a target for a redirect.
+ */
+function findFormPage(options: ConsoleOptions, act: Act, { headers, url }: FastifyRequest): string {
+  const depth = findFormScreen(options, act)?.path.split('/').length ?? 2
   const [address = ''] = url.split('?')
-  const page = address
-    .split('/')
-    .slice(0, Math.max(...depths, 2))
-    .join('/')
+  const page = address.split('/').slice(0, depth).join('/')
   const { referer = '' } = headers
   const from = URL.canParse(referer) ? new URL(referer) : null
-  const isFromPage = from?.origin === new URL(base).origin && from.pathname === page
+  const isFromPage = from?.origin === new URL(options.url).origin && from.pathname === page
   return isFromPage ? `${page}${from.search}` : page
 }
 
@@ -255,7 +282,11 @@ function createVisit(
   { person, secret }: CookieSession,
   { id: requestId, params, query }: FastifyRequest,
   here: string,
-  { formKey = null, kept = {} }: { readonly formKey?: string | null; readonly kept?: Form },
+  {
+    formKey = null,
+    kept = {},
+    refused = null,
+  }: Partial<Pick<Visit, 'kept' | 'refused'>> & { readonly formKey?: string | null },
 ): Visit {
   const held = [...listPersonScopes(person)]
   const scopes = new Set(
@@ -282,6 +313,7 @@ function createVisit(
     formToken: deriveFormToken(secret),
     here,
     kept,
+    refused,
     params: readTexts(params),
     query: readTexts(query),
     call,

@@ -1,32 +1,28 @@
-import { html } from '../listeners/http/html.ts'
 import { toProblem } from './console.ts'
-import { ledTo, refusal } from './desk-parts.ts'
-import type { Lead, Page, Visit } from './screen.ts'
+import { ledTo } from './desk-parts.ts'
+import type { Lead, Visit } from './screen.ts'
 
 /** The call that a form makes. */
 interface Asked {
   readonly body?: object
-  /** The target after success and after a refusal. */
+  /** The target after success. */
   readonly to: string
+  /** What has changed, for the notice there. */
+  readonly done: string
 }
 
 /**
- * Makes the call of a form, then redirects to its screen or to the approval, or renders the
- * refusal.
+ * Makes the call of a form, then redirects to its screen or to the approval.
+ * @throws `Problem` of the listener
  */
 export async function actAndReturn(
   visit: Visit,
   method: 'POST' | 'PUT' | 'PATCH' | 'DELETE',
   address: string,
-  { body, to }: Asked,
-): Promise<Lead | Page> {
+  { body, done, to }: Asked,
+): Promise<Lead> {
   const answer = await visit.call(method, address, body)
-  const led = ledTo(answer, { to, notice: { tone: 'good', lines: ['Done and recorded.'] } })
+  const led = ledTo(answer, { to, notice: { tone: 'good', lines: [done] } })
   if (led) return led
-  const problem = toProblem(answer)
-  return {
-    title: 'No change was made',
-    status: problem.status,
-    body: html`${refusal(problem)}<p><a href="${to}">Back</a></p>`,
-  }
+  throw toProblem(answer)
 }

@@ -1,4 +1,5 @@
 import { type Content, type Html, html } from '../listeners/http/html.ts'
+import { refusalSummary } from './fields.ts'
 import { computeLiveVersion } from './live-version.ts'
 import { noticeContent } from './notice.ts'
 import { formFields, type Notice, type Page, type Screen, type Visit } from './screen.ts'
@@ -7,7 +8,7 @@ import { formFields, type Notice, type Page, type Screen, type Visit } from './s
 export interface Frame {
   readonly visit: Pick<
     Visit,
-    'person' | 'formToken' | 'here' | 'isReadOnly' | 'isSandbox' | 'scopes'
+    'person' | 'formToken' | 'here' | 'isReadOnly' | 'isSandbox' | 'refused' | 'scopes'
   >
   /** The screens that the person may open, for the navigation. */
   readonly screens: readonly Screen[]
@@ -41,6 +42,7 @@ export function layout({ body, title }: Page, frame: Frame | null): Html {
     <h1>${title}</h1>
     ${version && html`<p class="live-state" hidden></p>`}
     ${frame?.notice && noticeContent(frame.notice)}
+    ${frame?.visit.refused && refusalSummary(frame.visit.refused)}
     ${body}
   </main>
 </body>

@@ -1,6 +1,7 @@
 import type { Static, TSchema } from 'typebox'
 import type { Scope } from '../domain/client.ts'
 import type { Person } from '../domain/person.ts'
+import type { Problem } from '../domain/problem.ts'
 import type { Access } from '../listeners/http/authentication.ts'
 import { type Html, html } from '../listeners/http/html.ts'
 
@@ -32,6 +33,8 @@ export interface Visit {
   readonly params: Readonly<Record<string, string>>
   /** The fields of a refused form of this page, shown again in it. */
   readonly kept: Form
+  /** The form of this page that was refused, shown with its faults; null without one. */
+  readonly refused: RefusedForm | null
   /** Of repeated values, the last. */
   readonly query: Readonly<Record<string, string>>
   /**
@@ -49,6 +52,13 @@ export interface Visit {
     path: string,
     body?: object,
   ): Promise<ApiAnswer>
+}
+
+/** A form that the listener refused. */
+export interface RefusedForm {
+  /** The path that the form was sent to. */
+  readonly action: string
+  readonly problem: Problem
 }
 
 /** The content of a page. */
@@ -98,7 +108,10 @@ export interface Act {
   readonly access: Exclude<Access, 'open'> | 'anyone'
   /** Whether it changes nothing and works in a read-only console: a search. */
   readonly readsOnly?: boolean
-  /** @returns the target of a redirect (303), or a page with the fault and the form. */
+  /**
+   * @returns the target of a redirect (303), or a page
+   * @throws `Problem` of the listener. The form's page then shows it with what was typed.
+   */
   perform(visit: Visit, form: Form): Promise<Lead | Page>
 }
 

@@ -60,7 +60,7 @@ const done = (to: string) => ({ status: 200, to: `/console${to}`, isSaid: true }
 const led = ({ status, text, to }: Awaited<ReturnType<typeof send>>) => ({
   status,
   to,
-  isSaid: /role="status"><p>Done and recorded\.<\/p>/.test(text),
+  isSaid: /class="notice good" role="status"><p>[^<]+<\/p>/.test(text),
 })
 
 test('a product is retired and issued again', async () => {
@@ -315,4 +315,23 @@ test('the page of a card with a chip shows what waits for it, and that of others
   assert.match(online, /Its result is not known yet\./)
   const other = await service.createCard()
   assert.doesNotMatch((await page(other.publicToken)).text, /id="chip"/)
+})
+
+test('a refused form is shown again with its faults and what was typed, but never a PIN or a CVV', async () => {
+  const { status, text } = await send('/sandbox/authorizations', {
+    publicToken: '4820117360',
+    amount: 'ten',
+    pin: '9173',
+    cvv: '917',
+    entryMode: 'ecommerce',
+  })
+  assert.equal(status, 422)
+  assert.match(text, /role="alert">\s*<p><b>[^<]+<\/b> No change was made\.<\/p>/)
+  const [amount = ''] = /<input id="[^"]*-amount"[^>]*>/.exec(text) ?? []
+  assert.match(amount, /value="ten"[\s\S]*aria-invalid="true"/)
+  const id = /aria-describedby="([^"]+)"/.exec(amount)?.[1]
+  assert.ok(text.includes(`<p class="fault" id="${id}">Must be like 12.34.</p>`))
+  assert.match(text, /value="4820117360"/)
+  assert.match(text, /<option selected>ecommerce<\/option>/)
+  assert.doesNotMatch(withoutIds(text), /\b917\b|9173/)
 })

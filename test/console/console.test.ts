@@ -329,7 +329,7 @@ suite('an act', () => {
   test('that is refused shows why, as text', async () => {
     const answer = await send(openConsole(database), await signIn('viewer'), '/console/refused', {})
     assert.equal(answer.statusCode, 422)
-    assert.match(answer.payload, /No &lt;script&gt;\.[\s\S]*\/&lt;b&gt; must be &lt;i&gt;/)
+    assert.match(answer.payload, /No &lt;script&gt;\.[\s\S]*&lt;b&gt;<\/a> must be &lt;i&gt;/)
   })
 
   test('leads to a page of this console and nowhere else, whatever a form says', async () => {

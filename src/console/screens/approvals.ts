@@ -5,7 +5,8 @@ import { type Content, html } from '../../listeners/http/html.ts'
 import { ApprovalSchema, ListedApprovalSchema } from '../../listeners/private/schemas/approvals.ts'
 import type { UnblockedCardSchema } from '../../listeners/private/schemas/cards.ts'
 import { toProblem } from '../console.ts'
-import { badge, duration, instant, refusal } from '../desk-parts.ts'
+import { badge, duration, instant } from '../desk-parts.ts'
+import { reasonField } from '../fields.ts'
 import { list, listed, pages } from '../listing.ts'
 import {
   type Act,
@@ -106,16 +107,15 @@ export const approvalScreen: Screen = {
   path: '/console/approvals/:approvalId',
   access,
   navigation: null,
-  show: (visit) => approvalPage(visit, null),
+  show: approvalPage,
 }
 
-async function approvalPage(visit: Visit, above: Content): Promise<Page> {
+async function approvalPage(visit: Visit): Promise<Page> {
   const { approvalId = '' } = visit.params
   const approval = await visit.read(path`/approvals/${approvalId}`, ApprovalSchema)
   return {
     title: approval.description,
-    body: html`${above}
-      <div class="columns">
+    body: html`<div class="columns">
         <section aria-labelledby="asked">
           <h2 id="asked">Request</h2>
           <live-region id="state" every="2">${facts(approval)}</live-region>
@@ -237,7 +237,10 @@ const breakGlassHint =
   'break-glass, and the monitoring of this installation reports it.'
 
 /** Renders the forms of a decision, or why this person cannot decide. */
-function decision({ here, kept, person, scopes, ...visit }: Visit, approval: Approval): Content {
+function decision(
+  { here, kept, person, refused, scopes, ...visit }: Visit,
+  approval: Approval,
+): Content {
   const { approvalId, payloadHash, requestedBy, state } = approval
   if (state !== 'waiting') return html`<p class="empty">${decidedTexts[state]}</p>`
   const action = path`/console/approvals/${approvalId}`
@@ -246,8 +249,7 @@ function decision({ here, kept, person, scopes, ...visit }: Visit, approval: App
       <summary>${title}</summary>
       <form method="post" action="${action}/${name}">
         ${formFields(visit)}
-        <label>Reason<input name="reason" required maxlength="500" autocomplete="off"
-          value="${kept.reason}"></label>
+        ${reasonField({ kept, refused }, `${action}/${name}`, { maxLength: 500 })}
         <p class="hint">${hint}</p>
         <button class="danger">${title}</button>
       </form>
@@ -311,8 +313,7 @@ export const approvalActs: readonly Act[] = Object.entries(decisions).map(
       const own = path`/approvals/${approvalId}`
       const answer = await visit.call('POST', `${own}/${name}`, composeBody(form))
       if (answer.status < 300) return { to: `/console${own}` }
-      const problem = toProblem(answer)
-      return { ...(await approvalPage(visit, refusal(problem))), status: problem.status }
+      throw toProblem(answer)
     },
   }),
 )

@@ -101,5 +101,9 @@ export const succeedLogAct: Act = {
   path: '/console/audit-log/successor',
   access: 'admin',
   perform: (visit, { reason }) =>
-    actAndReturn(visit, 'POST', '/audit/successor', { body: { reason }, to: '/console/audit-log' }),
+    actAndReturn(visit, 'POST', '/audit/successor', {
+      body: { reason },
+      to: '/console/audit-log',
+      done: 'The log is closed, and its successor has begun.',
+    }),
 }

@@ -183,6 +183,7 @@ export const switchClientAct: Act = {
     actAndReturn(visit, 'PATCH', path`/clients/${visit.params.clientId ?? ''}`, {
       body: { active: active === 'yes' },
       to: path`/console/clients/${visit.params.clientId ?? ''}`,
+      done: active === 'yes' ? 'The client is enabled.' : 'The client is disabled.',
     }),
 }
 
@@ -194,6 +195,9 @@ export const grantProductAct: Act = {
       { params: { clientId }, ...visit },
       act === 'grant' ? 'PUT' : 'DELETE',
       path`/clients/${clientId}/products/${productId}`,
-      { to: path`/console/clients/${clientId}` },
+      {
+        to: path`/console/clients/${clientId}`,
+        done: act === 'grant' ? 'The product is granted.' : 'The grant is revoked.',
+      },
     ),
 }

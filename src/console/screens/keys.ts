@@ -186,6 +186,7 @@ export const rotateKeyAct: Act = {
   perform: (visit) =>
     actAndReturn(visit, 'POST', path`/keys/${visit.params.key ?? ''}/rotate`, {
       to: '/console/keys',
+      done: `The key ${visit.params.key} has a new version. Values are re-encrypted under it.`,
     }),
 }
 
@@ -195,5 +196,6 @@ export const retireKeyAct: Act = {
   perform: (visit, { version = '' }) =>
     actAndReturn(visit, 'POST', path`/keys/${visit.params.key ?? ''}/versions/${version}/retire`, {
       to: '/console/keys',
+      done: `Version ${version} of the key ${visit.params.key} is retired.`,
     }),
 }

@@ -172,5 +172,6 @@ export const switchLinkAct: Act = {
     actAndReturn(visit, 'PATCH', path`/links/${visit.params.linkName ?? ''}`, {
       body: { active: active === 'yes' },
       to: path`/console/networks/links/${visit.params.linkName ?? ''}`,
+      done: active === 'yes' ? 'The link is enabled.' : 'The link is disabled.',
     }),
 }

@@ -93,5 +93,6 @@ export const signPersonOutAct: Act = {
   perform: (visit) =>
     actAndReturn(visit, 'POST', path`/people/${visit.params.personId ?? ''}/sign-out`, {
       to: path`/console/people/${visit.params.personId ?? ''}`,
+      done: 'All sessions of this person are revoked.',
     }),
 }

@@ -127,5 +127,6 @@ export const switchProductAct: Act = {
     actAndReturn(visit, 'PATCH', path`/products/${visit.params.productId ?? ''}`, {
       body: { active: active === 'yes' },
       to: '/console/products',
+      done: active === 'yes' ? 'The product is enabled.' : 'The product is disabled.',
     }),
 }

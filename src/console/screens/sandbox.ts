@@ -1,10 +1,11 @@
 import Type, { type Static } from 'typebox'
 import { parseMoney } from '../../domain/money.ts'
 import { validationFailed } from '../../domain/problem.ts'
-import { type Content, html } from '../../listeners/http/html.ts'
+import { html } from '../../listeners/http/html.ts'
 import { toProblem } from '../console.ts'
-import { instant, refusal } from '../desk-parts.ts'
+import { instant } from '../desk-parts.ts'
 import { actAndReturn } from '../done.ts'
+import { field, readKept } from '../fields.ts'
 import { type Act, formFields, type Page, path, type Screen, type Visit } from '../screen.ts'
 import { left } from './card-timeline.ts'
 
@@ -17,30 +18,43 @@ export const sandboxScreen: Screen = {
   path: '/console/sandbox',
   access: 'admin',
   navigation: 'Sandbox',
-  show: (visit) => sandboxPage(visit, null, visit.kept.publicToken),
+  show: sandboxPage,
 }
 
-/** @param above the fault of the last form. No page contains a typed PIN or CVV. */
-async function sandboxPage(visit: Visit, above: Content, token = ''): Promise<Page> {
+const terminalAction = '/console/sandbox/authorizations'
+const clockAction = '/console/sandbox/clock'
+
+async function sandboxPage(visit: Visit): Promise<Page> {
   const { now } = await visit.read('/sandbox/clock', ClockSchema)
   return {
     title: 'Sandbox',
-    body: html`${above}
-      <div class="columns">
+    body: html`<div class="columns">
         <section aria-labelledby="terminal">
           <h2 id="terminal">Terminal</h2>
-          <form method="post" action="/console/sandbox/authorizations" class="stack">
+          <form method="post" action="${terminalAction}" class="stack">
             ${formFields(visit)}
-            <label>Token of a card<input name="publicToken" required maxlength="32"
-              inputmode="numeric" autocomplete="off" value="${token}"></label>
-            <label>Amount in EUR<input name="amount" maxlength="20" inputmode="decimal"
-              autocomplete="off"></label>
+            ${field(visit, terminalAction, {
+              name: 'publicToken',
+              label: 'Token of a card',
+              maxLength: 32,
+            })}
+            ${field(visit, terminalAction, {
+              name: 'amount',
+              label: 'Amount in EUR',
+              isRequired: false,
+              maxLength: 20,
+            })}
             <label>PIN<input type="password" name="pin" maxlength="12" inputmode="numeric"
               autocomplete="off"></label>
             <label>CVV2<input type="password" name="cvv" maxlength="3" inputmode="numeric"
               autocomplete="off"></label>
             <label>How the card is read<select name="entryMode">
-              ${entryModes.map((mode) => html`<option>${mode}</option>`)}
+              ${entryModes.map(
+                (mode) =>
+                  html`<option${
+                    readKept(visit, terminalAction, 'entryMode') === mode && html` selected`
+                  }>${mode}</option>`,
+              )}
             </select></label>
             <label>Virtual chip of the card<select name="chip">
               <option value="">Not used</option>
@@ -60,13 +74,14 @@ async function sandboxPage(visit: Visit, above: Content, token = ''): Promise<Pa
         <section aria-labelledby="clock">
           <h2 id="clock">Clock</h2>
           <dl><dt>Time</dt><dd>${instant(now)}</dd></dl>
-          <form method="post" action="/console/sandbox/clock" class="stack">
+          <form method="post" action="${clockAction}" class="stack">
             ${formFields(visit)}
-            <label>Move it to, in UTC<input type="datetime-local" name="now" required
-              min="${now.slice(0, 16)}" step="60"></label>
-            <p class="hint">
-              Forward only. What is due by then happens at once, such as expiries of cards.
-            </p>
+            ${field(visit, clockAction, {
+              name: 'now',
+              label: 'Move it to, in UTC',
+              type: 'datetime-local',
+              hint: 'Forward only. What is due by then happens at once, such as expiries of cards.',
+            })}
             <button>Move the clock</button>
           </form>
         </section>
@@ -108,14 +123,12 @@ function describeChip({ responseCode, virtualChip }: AnsweredAuthorization): rea
 }
 
 export const authorizeAct: Act = {
-  path: '/console/sandbox/authorizations',
+  path: terminalAction,
   access: 'admin',
   async perform(visit, { amount, chip, cvv, entryMode, offlinePin, pin, publicToken = '' }) {
     const money = amount ? parseMoney(amount, 'EUR') : null
     if (amount && !money) {
-      const problem = validationFailed({ pointer: '/amount', detail: 'must be like 12.34' })
-      const page = await sandboxPage(visit, refusal(problem), publicToken)
-      return { ...page, status: problem.status }
+      throw validationFailed({ pointer: '/amount', detail: 'must be like 12.34' })
     }
     const answer = await visit.call('POST', '/sandbox/authorizations', {
       publicToken,
@@ -126,11 +139,7 @@ export const authorizeAct: Act = {
       ...((chip || offlinePin) && { chip: true }),
       ...(offlinePin && { offlinePin }),
     })
-    if (answer.status !== 200) {
-      const problem = toProblem(answer)
-      const page = await sandboxPage(visit, refusal(problem), publicToken)
-      return { ...page, status: problem.status }
-    }
+    if (answer.status !== 200) throw toProblem(answer)
     const authorization = answer.body as AnsweredAuthorization
     const { approved, responseCode } = authorization
     // Shown once: reloading the page sends no second request, which would spend a try.
@@ -149,11 +158,12 @@ export const authorizeAct: Act = {
 }
 
 export const moveClockAct: Act = {
-  path: '/console/sandbox/clock',
+  path: clockAction,
   access: 'admin',
   perform: (visit, { now = '' }) =>
     actAndReturn(visit, 'POST', '/sandbox/clock', {
       body: { now: `${now.length === 16 ? `${now}:00` : now}Z` },
       to: '/console/sandbox',
+      done: 'The clock was moved.',
     }),
 }

@@ -2,8 +2,9 @@ import type { Static } from 'typebox'
 import { type Html, html } from '../../listeners/http/html.ts'
 import type { UnblockedCardSchema } from '../../listeners/private/schemas/cards.ts'
 import { toProblem } from '../console.ts'
-import { ledTo, refusal } from '../desk-parts.ts'
-import { type Act, type Form, formFields, type Screen, type Visit } from '../screen.ts'
+import { ledTo } from '../desk-parts.ts'
+import { reasonField } from '../fields.ts'
+import { type Act, formFields, type Screen, type Visit } from '../screen.ts'
 import { unblockedCards } from '../unblocked-cards.ts'
 
 type UnblockedCard = Static<typeof UnblockedCardSchema>
@@ -18,12 +19,12 @@ const title = 'Unblock many cards'
 
 export const unblockCardsScreen: Screen = {
   ...screen,
-  show: async (visit) => ({ title, body: unblockForm(visit, {}) }),
+  show: async (visit) => ({ title, body: unblockForm(visit) }),
 }
 
-/** @param form the typed fields, for correction. */
-const unblockForm = (visit: Visit, { kind = 'pin', reason = '', tokens = '' }: Form): Html =>
-  html`<form method="post" action="${screen.path}" class="stack">
+const unblockForm = (visit: Visit): Html => {
+  const { kind = 'pin', tokens = '' } = visit.kept
+  return html`<form method="post" action="${screen.path}" class="stack">
     ${formFields(visit)}
     <label>Tokens of the cards, one per line, at most 1,000<textarea name="tokens" rows="8" required
       spellcheck="false">${tokens}</textarea></label>
@@ -36,8 +37,7 @@ const unblockForm = (visit: Visit, { kind = 'pin', reason = '', tokens = '' }: F
           }>${each.toUpperCase()}</label> `,
       )}
     </fieldset>
-    <label>Reason<input name="reason" required maxlength="200" autocomplete="off"
-      value="${reason}"></label>
+    ${reasonField(visit, screen.path)}
     <p class="hint">
       Unblocking restores all tries of each card. Each card is a separate act, recorded with this
       reason and your name. Above the limit of your installation, another person must approve the
@@ -45,6 +45,7 @@ const unblockForm = (visit: Visit, { kind = 'pin', reason = '', tokens = '' }: F
     </p>
     <button>Unblock</button>
   </form>`
+}
 
 export const unblockCardsAct: Act = {
   path: screen.path,
@@ -59,12 +60,7 @@ export const unblockCardsAct: Act = {
     if (answer.status === 200) return { title, body: results(answer.body as UnblockedCard[]) }
     const led = ledTo(answer, { to: screen.path })
     if (led) return led
-    const problem = toProblem(answer)
-    return {
-      title,
-      status: problem.status,
-      body: html`${refusal(problem)}${unblockForm(visit, form)}`,
-    }
+    throw toProblem(answer)
   },
 }
 

@@ -5,7 +5,8 @@ import {
   WatchedWebhookSchema,
 } from '../../listeners/private/schemas/webhooks.ts'
 import { toProblem } from '../console.ts'
-import { badge, instant, refusal } from '../desk-parts.ts'
+import { badge, instant } from '../desk-parts.ts'
+import { field, isRefused, reasonField } from '../fields.ts'
 import { list, listed, pages } from '../listing.ts'
 import {
   type Act,
@@ -88,7 +89,7 @@ export const webhookScreen: Screen = {
   path: '/console/webhooks/:clientId/:webhookId',
   access,
   navigation: null,
-  show: (visit) => webhookPage(visit, null),
+  show: webhookPage,
 }
 
 const doneTexts: Readonly<Record<string, string>> = {
@@ -98,7 +99,7 @@ const doneTexts: Readonly<Record<string, string>> = {
   enable: 'The webhook is enabled. To send the missed events, deliver them again.',
 }
 
-async function webhookPage(visit: Visit, above: Content): Promise<Page> {
+async function webhookPage(visit: Visit): Promise<Page> {
   const own = composePath(visit.params)
   const [webhook, deliveries] = await Promise.all([
     visit.read(own, WatchedWebhookSchema),
@@ -106,8 +107,7 @@ async function webhookPage(visit: Visit, above: Content): Promise<Page> {
   ])
   return {
     title: `Webhook of ${webhook.clientId}`,
-    body: html`${above}
-      <div class="columns">
+    body: html`<div class="columns">
         <section aria-labelledby="endpoint">
           <h2 id="endpoint">Endpoint</h2>
           <live-region id="now">${facts(webhook)}</live-region>
@@ -140,20 +140,25 @@ const facts = (webhook: Webhook): Content =>
 
 /** Renders the acts on a webhook, each with a reason. */
 function actions(visit: Visit, webhook: Webhook): Content {
-  const form = (name: string, title: string, fields: Content, hint: string) =>
-    html`<details>
+  const form = (name: string, title: string, fields: Content, hint: string) => {
+    const action = `${composePageUrl(webhook)}/${name}`
+    return html`<details${isRefused(visit, action) && html` open`}>
       <summary>${title}</summary>
-      <form method="post" action="${composePageUrl(webhook)}/${name}">
+      <form method="post" action="${action}">
         ${formFields(visit)}
         ${fields}
-        <label>Reason<input name="reason" required maxlength="200" autocomplete="off"></label>
+        ${reasonField(visit, action)}
         <p class="hint">${hint}</p>
         <button>${title}</button>
       </form>
     </details>`
-  const since = new Date(Date.now() - 86_400_000).toISOString().slice(0, 19)
-  const sinceField = html`<label>Since, in UTC<input name="since" type="datetime-local" step="1"
-    required value="${since}"></label>`
+  }
+  const sinceField = field(visit, `${composePageUrl(webhook)}/replay`, {
+    name: 'since',
+    label: 'Since, in UTC',
+    type: 'datetime-local',
+    value: new Date(Date.now() - 86_400_000).toISOString().slice(0, 16),
+  })
   const forms =
     webhook.status === 'Enabled'
       ? [
@@ -187,6 +192,7 @@ function deliveryRow(visit: Visit, webhook: Webhook, delivery: Delivery): Conten
   const { createdAt, deliveryId, eventId, nextTryAt, status, tries, type } = delivery
   const last = tries.at(-1)
   const mayResend = visit.scopes.has('support.write') && webhook.status === 'Enabled'
+  const action = `${composePageUrl(webhook)}/deliveries/${deliveryId}/resend`
   return html`<tr id="delivery-${deliveryId}">
     <th scope="row">${type}<p class="fine">${instant(createdAt)}</p></th>
     <td>
@@ -205,11 +211,11 @@ function deliveryRow(visit: Visit, webhook: Webhook, delivery: Delivery): Conten
     }</td>
     <td>${
       mayResend &&
-      html`<details>
+      html`<details${isRefused(visit, action) && html` open`}>
         <summary>Send again</summary>
-        <form method="post" action="${composePageUrl(webhook)}/deliveries/${deliveryId}/resend">
+        <form method="post" action="${action}">
           ${formFields(visit)}
-          <label>Reason<input name="reason" required maxlength="200" autocomplete="off"></label>
+          ${reasonField(visit, action)}
           <button>Send again</button>
         </form>
       </details>`
@@ -255,7 +261,6 @@ export const webhookActs: readonly Act[] = Object.entries(acts).map(([name, comp
       const said = doneTexts[done] ?? 'Done and recorded.'
       return { to: composePageUrl(visit.params), notice: { tone: 'good', lines: [said] } }
     }
-    const problem = toProblem(answer)
-    return { ...(await webhookPage(visit, refusal(problem))), status: problem.status }
+    throw toProblem(answer)
   },
 }))

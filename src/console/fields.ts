@@ -1,0 +1,90 @@
+import { type Content, type Html, html } from '../listeners/http/html.ts'
+import type { RefusedForm, Visit } from './screen.ts'
+
+/** Whether a form of this page was refused, so that it is shown open. */
+export const isRefused = ({ refused }: Pick<Visit, 'refused'>, action: string): boolean =>
+  refused?.action === action
+
+/** Returns what was typed into a form that was refused, or that waits for a fresh sign-in. */
+export const readKept = (
+  { kept, refused }: Pick<Visit, 'kept' | 'refused'>,
+  action: string,
+  name: string,
+): string | undefined => (refused === null || refused.action === action ? kept[name] : undefined)
+
+interface Field {
+  readonly name: string
+  readonly label: Content
+  readonly type?: 'text' | 'datetime-local' | 'number' | 'search'
+  readonly isRequired?: boolean
+  readonly maxLength?: number
+  readonly hint?: Content
+  /** The value before anything is typed. */
+  readonly value?: string | number
+  /** The member of the request that the field becomes; its name unless given. */
+  readonly member?: string
+}
+
+/**
+ * Renders a field of a form. After a refusal it shows what was typed, and its fault below.
+ * @param action the path that the form is sent to
+ */
+export function field(
+  visit: Pick<Visit, 'kept' | 'refused'>,
+  action: string,
+  { hint, isRequired = true, label, maxLength, member, name, type = 'text', value }: Field,
+): Html {
+  const id = composeFieldId(action, name)
+  const faults = listFaults(visit, action, member ?? name)
+  const described = [hint && `${id}-hint`, faults.length > 0 && `${id}-fault`].filter(Boolean)
+  return html`<label for="${id}">${label}</label>
+    <input id="${id}" name="${name}" type="${type}" autocomplete="off"
+      value="${readKept(visit, action, name) ?? value}"
+      ${isRequired && html`required`}
+      ${maxLength && html`maxlength="${maxLength}"`}
+      ${faults.length > 0 && html`aria-invalid="true"`}
+      ${described.length > 0 && html`aria-describedby="${described.join(' ')}"`}>
+    ${faults.length > 0 && html`<p class="fault" id="${id}-fault">${faults.join(' ')}</p>`}
+    ${hint && html`<p class="hint" id="${id}-hint">${hint}</p>`}`
+}
+
+/** Renders the reason that an act is recorded with. */
+export const reasonField = (
+  visit: Pick<Visit, 'kept' | 'refused'>,
+  action: string,
+  {
+    label = 'Reason',
+    maxLength = 200,
+  }: { readonly label?: string; readonly maxLength?: number } = {},
+): Html => field(visit, action, { name: 'reason', label, maxLength })
+
+const composeFieldId = (action: string, name: string): string =>
+  `${action.replace('/console/', '').replaceAll(/[^A-Za-z0-9-]/g, '-')}-${name}`
+
+const listFaults = (
+  { refused }: Pick<Visit, 'refused'>,
+  action: string,
+  member: string,
+): readonly string[] =>
+  refused?.action === action
+    ? (refused.problem.errors ?? [])
+        .filter(({ pointer }) => pointer?.split('/')[1] === member)
+        .map(({ detail }) => `${detail[0]?.toUpperCase()}${detail.slice(1)}.`)
+    : []
+
+/** Renders the refusal of a form above its page. Each fault leads to its field. */
+export const refusalSummary = ({ action, problem }: RefusedForm): Html => {
+  const { detail, errors = [], title } = problem
+  return html`<div class="notice bad" role="alert">
+    <p><b>${title}</b> No change was made.</p>
+    ${detail && html`<p>${detail}</p>`}
+    ${
+      errors.length > 0 &&
+      html`<ul>${errors.map(({ detail: text, parameter, pointer }) => {
+        const member = parameter ?? pointer?.slice(1) ?? ''
+        const id = composeFieldId(action, member)
+        return html`<li><a href="#${id}">${member}</a> ${text}</li>`
+      })}</ul>`
+    }
+  </div>`
+}

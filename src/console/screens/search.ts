@@ -1,18 +1,19 @@
-import Type, { type Static } from 'typebox'
 import { isUuid } from '../../domain/identifiers.ts'
-import { formatMoney } from '../../domain/money.ts'
 import { holdsPan, parsePan } from '../../domain/pan.ts'
-import { isApprovalCode } from '../../domain/response-code.ts'
-import { describeTransaction } from '../../domain/transaction.ts'
 import { type Content, html } from '../../listeners/http/html.ts'
-import { FoundCardSchema } from '../../listeners/private/schemas/cards.ts'
 import { toProblem } from '../console.ts'
-import { badge, cursorAfter, instant, statusBadge } from '../desk-parts.ts'
-import { type Act, formFields, path, type Screen, type Visit } from '../screen.ts'
-import { authorizationPath, merchantName, paymentPath, stateBadge } from './payment-parts.ts'
-
-const FoundCardsSchema = Type.Array(FoundCardSchema)
-type FoundCard = Static<typeof FoundCardSchema>
+import { cursorAfter } from '../desk-parts.ts'
+import {
+  type Act,
+  formFields,
+  type Lead,
+  type Page,
+  path,
+  type Screen,
+  type Visit,
+} from '../screen.ts'
+import { paymentPath } from './payment-parts.ts'
+import { type FoundCard, resultTable } from './search-results.ts'
 
 /** A possible meaning of a text: the member of the search, and its name for people. */
 interface Reading {
@@ -71,37 +72,91 @@ function listReadings(text: string): Reading[] {
 const access = 'support.read'
 const title = 'Search'
 
-/** @param text the content of the field, never a possible card number. */
+/** Whether a text has twelve digits or more, in any notation; no page contains such a text. */
+const mayHoldPan = (text: string): boolean =>
+  (text.normalize('NFKC').match(/\p{Nd}/gu) ?? []).length >= 12
+
+/** Whether a text may be in an address: it cannot be a card number, nor one with a wrong digit. */
+const isAddressable = (text: string): boolean =>
+  isUuid(text) || !mayHoldPan(text) || (isRetrievalReference(text) && parsePan(text) === null)
+
+/**
+ * The form is posted, because the text may be a card number. Every other text then gets an address.
+ * @param text the content of the field, never a possible card number.
+ */
 const searchForm = (visit: Visit, text: string): Content =>
   html`<form method="post" action="/console/search" class="search" role="search">
     ${formFields(visit)}
-    <label for="find">Token, last four digits, customer reference, authorization reference, payment
-      id, transaction id of the network, or a whole card number</label>
+    <label for="find">Find a card</label>
     <div class="row">
       <input id="find" name="text" type="search" required maxlength="64" autocomplete="off"
-        spellcheck="false" value="${text}">
+        spellcheck="false" value="${text}" aria-describedby="find-by">
       <button>Search</button>
     </div>
+    <p class="hint" id="find-by">
+      By token, last four digits, customer reference, authorization reference, payment id,
+      transaction id of the network, or a whole card number.
+    </p>
   </form>`
 
 export const searchScreen: Screen = {
   path: '/console/search',
   access,
   navigation: title,
-  show: async (visit) => ({
-    title,
-    body: html`${searchForm(visit, '')}
-      <p class="hint">
-        Cards of every client are searched. A card number is compared by its fingerprint. It
-        does not appear in an address, a log or a page. Each search by card number is recorded with
-        your name, and limited.
-      </p>`,
-  }),
+  async show(visit) {
+    const { cursor, member } = visit.query
+    const text = (visit.query.text ?? '').trim()
+    if (text === '') return { title, body: html`${searchForm(visit, '')}${panHint}` }
+    if (!isAddressable(text)) {
+      return { title, status: 422, body: html`${searchForm(visit, '')}${panInAddress}` }
+    }
+    return resultsPage(visit, text, await search(visit, { text, member, cursor }))
+  },
+}
+
+const panHint = html`<p class="hint">
+  Cards of every client are searched. A card number is compared by its fingerprint. It does not
+  appear in an address, a log or a page. Each search by card number is recorded with your name, and
+  limited.
+</p>`
+
+const panInAddress = html`<p class="notice bad" role="alert">
+  An address must not contain a card number. No search was made. Enter the number in the field.
+</p>`
+
+/** What a search asks for. */
+interface Asked {
+  readonly text: string
+  readonly member: string | undefined
+  readonly cursor: string | undefined
+}
+
+/** The cards of each meaning of a text that has any. */
+interface Found {
+  readonly readings: readonly Reading[]
+  readonly results: readonly {
+    readonly reading: Reading
+    readonly cards: readonly FoundCard[]
+    readonly next: string | null
+  }[]
+  /** Whether the role of the person may not search by the card number that the text may be. */
+  readonly isPanRefused: boolean
+}
+
+async function search(visit: Visit, { cursor, member, text }: Asked): Promise<Found> {
+  const all = listReadings(text).filter((each) => !member || each.member === member)
+  // The route would refuse it; the other meanings are searched.
+  const isPanRefused = !visit.scopes.has('support.pan') && all.some((each) => each.member === 'pan')
+  const readings = isPanRefused ? all.filter((each) => each.member !== 'pan') : all
+  const results = await Promise.all(
+    readings.map(async (reading) => ({ reading, ...(await find(visit, reading, cursor)) })),
+  )
+  return { readings, isPanRefused, results: results.filter(({ cards }) => cards.length > 0) }
 }
 
 /**
- * Searches. Posted, because the text may be a card number, and answered directly, without a URL of
- * its own.
+ * Searches, and leads to the only card or payment, or to the address of the results. A text that
+ * may be a card number has no address: its results, if several, are the answer itself.
  */
 export const searchAct: Act = {
   path: '/console/search',
@@ -109,135 +164,91 @@ export const searchAct: Act = {
   readsOnly: true,
   async perform(visit, { cursor, member, text: given = '' }) {
     const text = given.trim()
-    const all = listReadings(text).filter((each) => !member || each.member === member)
-    // The route would refuse it; the other meanings are searched.
-    const mayNotSearchPan =
-      !visit.scopes.has('support.pan') && all.some((each) => each.member === 'pan')
-    const readings = mayNotSearchPan ? all.filter((each) => each.member !== 'pan') : all
-    const results = await Promise.all(
-      readings.map(async (reading) => ({ reading, ...(await find(visit, reading, cursor)) })),
-    )
-    const found = results.filter(({ cards }) => cards.length > 0)
-    const [first] = found
-    const isOne = found.length === 1 && first?.cards.length === 1 && !cursor
-    if (isOne && ['publicToken', 'pan'].includes(first.reading.member)) {
-      return { to: path`/console/cards/${first.cards[0]?.publicToken ?? ''}` }
-    }
-    const payment = isOne && first.cards[0]?.payment
-    if (payment) {
-      return { to: paymentPath(first.cards[0]?.publicToken ?? '', payment.paymentId) }
-    }
-    const shown = mayHoldPan(text) ? '' : text
-    const isNothingFound = found.length === 0 && (readings.length > 0 || !mayNotSearchPan)
-    return {
-      title,
-      body: html`${searchForm(visit, shown)}
-        <div role="status">
-          ${mayNotSearchPan && panRefused}
-          ${isNothingFound && nothingFound(readings)}
-        </div>
-        ${found.map(({ cards, next, reading }) => renderResults(visit, reading, cards, next))}`,
-    }
+    const found = await search(visit, { text, member, cursor })
+    const only = cursor ? null : leadToOnly(found)
+    if (only) return only
+    if (isAddressable(text)) return { to: path`/console/search?text=${text}` }
+    if (found.results.length > 0) return resultsPage(visit, '', found)
+    return { to: '/console/search', notice: { lines: explainNothing(found) } }
   },
 }
 
-/** Whether a text has twelve digits or more, in any notation; no page contains such a text. */
-const mayHoldPan = (text: string): boolean => (text.match(/[0-9]/g) ?? []).length >= 12
+/** Leads to the card of a token or a card number, or to a payment, if it is all that was found. */
+function leadToOnly({ results: [first, ...others] }: Found): Lead | null {
+  const [card, ...more] = first?.cards ?? []
+  if (!first || !card || others.length + more.length > 0) return null
+  if (['publicToken', 'pan'].includes(first.reading.member)) {
+    return { to: path`/console/cards/${card.publicToken}` }
+  }
+  return card.payment ? { to: paymentPath(card.publicToken, card.payment.paymentId) } : null
+}
+
+function resultsPage(visit: Visit, text: string, found: Found): Page {
+  const { isPanRefused, results } = found
+  const isNothing = results.length === 0
+  return {
+    title,
+    body: html`${searchForm(visit, text)}
+      <div role="status">${
+        (isNothing || isPanRefused) &&
+        explainNothing(found).map((line) => html`<p class="empty">${line}</p>`)
+      }</div>
+      ${results.map(
+        ({ cards, next, reading }) =>
+          html`<h2>By ${reading.name}</h2>
+            ${resultTable(visit, reading.member, cards)}
+            ${next !== null && olderCards(visit, reading, next)}`,
+      )}`,
+  }
+}
+
+/** Leads to the next page of a meaning: by an address, unless the text can have none. */
+const olderCards = (visit: Visit, { member, value }: Reading, next: string): Content =>
+  isAddressable(value)
+    ? html`<nav class="pages" aria-label="Pages">
+        <a href="${path`/console/search?text=${value}&member=${member}&cursor=${next}`}"
+          rel="next">Older</a>
+      </nav>`
+    : html`<form method="post" action="/console/search">
+        ${formFields(visit)}
+        <input type="hidden" name="text" value="${value}">
+        <input type="hidden" name="member" value="${member}">
+        <input type="hidden" name="cursor" value="${next}">
+        <button class="quiet">Older</button>
+      </form>`
 
 async function find(
   visit: Visit,
   { member, value }: Reading,
   cursor: string | undefined,
-): Promise<{ cards: Static<typeof FoundCardsSchema>; next: string | null }> {
+): Promise<{ cards: FoundCard[]; next: string | null }> {
   const query = cursor ? path`?limit=100&cursor=${cursor}` : '?limit=100'
   const answer = await visit.call('POST', `/cards/search${query}`, { [member]: value })
   if (answer.status !== 200) throw toProblem(answer)
   return { cards: answer.body as FoundCard[], next: cursorAfter(answer) }
 }
 
-const panRefused = html`<p class="empty">
-  Your role cannot search by card number. Ask for the token or a reference, or ask a colleague with
-  a support role.
-</p>`
-
-const nothingFound = (readings: readonly Reading[]): Content =>
-  readings.length === 0
-    ? html`<p class="empty">
-        The text is not a token, a reference or a card number. Check the digits: a token has 10, a
-        card number has 12 to 19, and its last one is a check digit.
-      </p>`
-    : html`<p class="empty">
-        No card has this ${readings.map(({ name }) => name).join(' or ')}. References must match
-        completely. Ask for another of these, or for the whole card number.
-      </p>`
-
-const renderResults = (
-  visit: Visit,
-  { member, name, value }: Reading,
-  cards: readonly FoundCard[],
-  next: string | null,
-): Content =>
-  html`<h2>By ${name}</h2>
-    <div class="scroll">
-      <table>
-        <thead><tr>
-          <th scope="col">Card</th>
-          <th scope="col">Token</th>
-          <th scope="col">Status</th>
-          ${member === 'authorizationReference' && html`<th scope="col">Authorization</th>`}
-          ${member === 'networkTransactionId' && html`<th scope="col">Payment</th>`}
-          <th scope="col">Client</th>
-          <th scope="col">Customer reference</th>
-          <th scope="col">Expires</th>
-          <th scope="col">Created</th>
-        </tr></thead>
-        <tbody>${cards.map(resultRow)}</tbody>
-      </table>
-    </div>
-    ${
-      next !== null &&
-      html`<form method="post" action="/console/search">
-        ${formFields(visit)}
-        <input type="hidden" name="text" value="${value}">
-        <input type="hidden" name="member" value="${member}">
-        <input type="hidden" name="cursor" value="${next}">
-        <button>Older</button>
-      </form>`
-    }`
-
-const resultRow = ({ authorization, payment, ...card }: FoundCard): Content =>
-  html`<tr>
-    <th scope="row"><a href="${path`/console/cards/${card.publicToken}`}">${card.maskedPan}</a></th>
-    <td>${card.publicToken}</td>
-    <td>${statusBadge(card)}</td>
-    ${authorization && authorizationCell(card.publicToken, authorization)}
-    ${payment && paymentCell(card.publicToken, payment)}
-    <td>${card.clientId}</td>
-    <td>${card.customerReference}</td>
-    <td>${card.expiryDate.slice(0, 7)}</td>
-    <td>${instant(card.createdAt)}</td>
-  </tr>`
-
-function authorizationCell(
-  publicToken: string,
-  authorization: NonNullable<FoundCard['authorization']>,
-): Content {
-  const { advice, at, authorizationId, declineReason, reference, responseCode } = authorization
-  const transaction = describeTransaction(authorization)
-  const address = authorizationPath(publicToken, authorizationId)
-  return html`<td>
-    <a href="${address}">${reference}</a>
-    ${badge(responseCode, isApprovalCode(responseCode) ? 'good' : 'bad')} ${instant(at)}
-    ${transaction && html`<p>${transaction}</p>`}
-    ${declineReason && html`<p class="fine"><code>${declineReason}</code> ${advice}</p>`}
-  </td>`
-}
-
-function paymentCell(publicToken: string, payment: NonNullable<FoundCard['payment']>): Content {
-  const { currency, merchant, open, openedAt, paymentId, state } = payment
-  return html`<td>
-    <a href="${paymentPath(publicToken, paymentId)}">${merchantName(merchant)}</a>
-    ${stateBadge(state)} ${instant(openedAt)}
-    <p>Open ${formatMoney({ amount: open, currency })}</p>
-  </td>`
+/** Explains, in one sentence a line, why nothing was found and what to do. */
+function explainNothing({ isPanRefused, readings, results }: Found): string[] {
+  const refused = isPanRefused
+    ? [
+        'Your role cannot search by card number. Ask for the token or a reference, or ask a ' +
+          'colleague with a support role.',
+      ]
+    : []
+  if (results.length > 0) return refused
+  if (readings.length > 0) {
+    const names = readings.map(({ name }) => name).join(' or ')
+    return [
+      ...refused,
+      `No card has this ${names}. References must match completely. Ask for another of these, or ` +
+        'for the whole card number.',
+    ]
+  }
+  return isPanRefused
+    ? refused
+    : [
+        'The text is not a token, a reference or a card number. Check the digits: a token has ' +
+          '10, a card number has 12 to 19, and its last one is a check digit.',
+      ]
 }

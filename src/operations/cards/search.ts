@@ -23,6 +23,7 @@ import {
   type PaymentRow,
   searchPayments,
 } from '../../storage/payments/payments.ts'
+import { listActorNames } from '../../storage/people/actor-names.ts'
 import { type CardContext, statusNow } from './cards.ts'
 import { spendUse } from './limits.ts'
 import type { Operator } from './operator-acts.ts'
@@ -38,7 +39,7 @@ export type CardSearch =
   | { readonly paymentId: string }
   | { readonly networkTransactionId: string; readonly after: PaymentPosition | null }
 
-/** A card of any client, without sealed data and names. */
+/** A card of any client, without sealed data and names of people. */
 interface FoundCard extends CardStatus, Omit<stored.FoundCardRow, 'statusCode' | 'validUntil'> {
   /** The authorization by which it was found. */
   readonly authorization?: RecordedTransaction & {
@@ -66,7 +67,27 @@ interface FoundCard extends CardStatus, Omit<stored.FoundCardRow, 'statusCode' |
  * the authorizations; by a network's id of payments, in the order of tokens.
  * @param limit one more than a page shows.
  */
-export async function searchAllCards(
+export const searchAllCards = async (
+  context: CardContext,
+  search: CardSearch,
+  limit: number,
+): Promise<NamedCard[]> => nameClients(context, await findCards(context, search, limit))
+
+/** A found card with the name of its client. */
+type NamedCard = FoundCard & { readonly clientName: string | null }
+
+async function nameClients(
+  { database }: Pick<CardContext, 'database'>,
+  cards: readonly FoundCard[],
+): Promise<NamedCard[]> {
+  const names = await listActorNames(
+    database,
+    cards.map(({ clientId }) => clientId),
+  )
+  return cards.map((card) => ({ ...card, clientName: names.get(card.clientId) ?? null }))
+}
+
+async function findCards(
   context: CardContext,
   search: CardSearch,
   limit: number,
@@ -109,7 +130,7 @@ export async function searchByPan(
   context: CardContext,
   { operatorId, requestId }: Operator,
   pan: Pan,
-): Promise<FoundCard[]> {
+): Promise<NamedCard[]> {
   const { database, hsm, limits } = context
   await spendUse(database, 'client', operatorId, limits.panSearches)
   const known = await hsm.fingerprintPan(pan)
@@ -124,7 +145,7 @@ export async function searchByPan(
     clientId: operatorId,
     requestId,
   })
-  return card ? [foundCard(context, card)] : []
+  return nameClients(context, card ? [foundCard(context, card)] : [])
 }
 
 /**

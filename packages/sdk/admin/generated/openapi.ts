@@ -2872,6 +2872,8 @@ export interface components {
             readonly cardStatusDescription: string;
             /** Format: date-time */
             readonly createdAt: string;
+            /** @description The client's name; null if it is not known. */
+            readonly clientName: string | null;
             /** @description The authorization with the reference. */
             readonly authorization?: {
                 /** Format: uuid */

@@ -79,6 +79,9 @@ const authorizationMembers = {
 
 export const FoundCardSchema = Type.Object({
   ...foundMembers,
+  clientName: Type.Union([Type.String(), Type.Null()], {
+    description: "The client's name; null if it is not known.",
+  }),
   authorization: Type.Optional(
     Type.Object(
       { ...authorizationMembers, at: instant },

@@ -237,7 +237,12 @@ const accepted = (acceptance: string | null): string =>
 
 /** Draws which acts each status of a card allows. */
 function drawLifeStates(): string {
-  const allowances = { yes: 'yes', no: 'no', within_grace: 'within grace' } as const
+  const allowances = {
+    yes: 'yes',
+    no: 'no',
+    within_grace: 'within grace',
+    after_unused_successor: 'if its successor was closed unused',
+  } as const
   const rows = listLifeStatuses().map((status) => {
     const code = status === 'retired' ? '62' : status
     const acts = lifeActs[status]

@@ -12,8 +12,11 @@ export type PlasticReason = (typeof plasticReasons)[number]
 export const plasticStates = ['Waiting', 'Current', 'Retired', 'Cancelled'] as const
 export type PlasticState = (typeof plasticStates)[number]
 
-/** Whether a status allows an act: an expired card allows it within its product's grace period. */
-type Allowance = 'yes' | 'no' | 'within_grace'
+/**
+ * Whether a status allows an act: an expired card allows it within its product's grace period. A
+ * retired card can be replaced again if its successor was closed unused, within that period, too.
+ */
+type Allowance = 'yes' | 'no' | 'within_grace' | 'after_unused_successor'
 
 /** The acts that a status allows. */
 interface LifeActs {
@@ -28,13 +31,17 @@ export const lifeActs: Readonly<Record<LifeStatus, LifeActs>> = {
   '02': { renew: 'yes', replace: 'yes', convert: 'no' },
   '00': { renew: 'yes', replace: 'yes', convert: 'yes' },
   '62': { renew: 'yes', replace: 'yes', convert: 'no' },
-  retired: { renew: 'no', replace: 'no', convert: 'no' },
+  retired: { renew: 'no', replace: 'after_unused_successor', convert: 'no' },
   '41': { renew: 'no', replace: 'yes', convert: 'no' },
   '43': { renew: 'no', replace: 'yes', convert: 'no' },
   '46': { renew: 'no', replace: 'no', convert: 'no' },
   '83': { renew: 'no', replace: 'yes', convert: 'no' },
   '54': { renew: 'within_grace', replace: 'within_grace', convert: 'no' },
 }
+
+/** Finds the status of a card in its life. A retired card that expired has still the status 54. */
+export const findLifeStatus = (status: CardStatusCode, isRetired: boolean): LifeStatus =>
+  isRetired && (status === '62' || status === '54') ? 'retired' : status
 
 /** Lists the statuses that a client can set on a card. */
 export const listLifeMoves = (status: LifeStatus): readonly CardStatusCode[] =>

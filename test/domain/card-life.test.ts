@@ -8,8 +8,9 @@ import {
   listLifeMoves,
 } from '../../src/domain/card-life.ts'
 
-test('a retired card allows no act, and no move makes it active again', () => {
-  assert.deepEqual(lifeActs.retired, { renew: 'no', replace: 'no', convert: 'no' })
+test('a retired card is neither renewed nor converted, and no move makes it active again', () => {
+  const { convert, renew } = lifeActs.retired
+  assert.deepEqual([renew, convert], ['no', 'no'])
   assert.deepEqual(listLifeMoves('retired'), ['41', '43', '46', '83'])
 })
 

@@ -2,7 +2,8 @@
 -- for an idempotency key.
 --
 -- p_public_token is the first card of the line, on whose node all its cards are. The replaced card
--- must have the status p_from, and no successor that can still be active. It moves to p_to in the
+-- must have the status p_from, and no successor that was or can still be active: a retired card
+-- whose successor was closed unused is replaced again, and stays retired. It moves to p_to in the
 -- same transaction if that is another status (41, 43); if p_is_retired, it is retired. An expired
 -- card must have been valid on p_expired_since. A successor that expired unused, and is passed
 -- over, is retired.
@@ -98,7 +99,6 @@ begin
     or v_card.customer_reference is distinct from p_customer_reference
     or v_card.design_id is distinct from p_design_id
     or v_card.personal_data <> p_former_personal_data
-    or v_card.retired_at is not null
     or v_card.status_code = '46'
     or v_card.status_code in ('02', '00', '62', '54') and v_card.valid_until < p_expired_since
     or find_successor(p_public_token, v_card.generation, p_today) is not null

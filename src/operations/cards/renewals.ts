@@ -5,7 +5,12 @@ import {
   formatDate,
   toExpiry,
 } from '../../domain/calendar.ts'
-import { findGraceStart, type LifeStatus, lifeActs } from '../../domain/card-life.ts'
+import {
+  findGraceStart,
+  findLifeStatus,
+  type LifeStatus,
+  lifeActs,
+} from '../../domain/card-life.ts'
 import { isFinal } from '../../domain/card-status.ts'
 import type { PublicToken } from '../../domain/identifiers.ts'
 import { Problem, validationFailed } from '../../domain/problem.ts'
@@ -49,7 +54,7 @@ export const renewCard = (
     const claim = await claimFor(null)
     const act = { ...pickActor(requester), publicToken, claim }
     const today = formatDate(context.now())
-    const status = findLifeStatus(context, card)
+    const status = findStatus(context, card)
     if (step === 'Migrate') {
       const plasticNumber = findMigrated(card, status, today)
       const isDone = await stored.activatePlastic(
@@ -97,7 +102,7 @@ export async function planRenewal(
   renewal: Pick<Renewal, 'step' | 'expiry'>,
   today: string,
 ): Promise<PlannedRenewal> {
-  refuseRenewal(card, findLifeStatus(context, card), today)
+  refuseRenewal(card, findStatus(context, card), today)
   await refuseReplaced(context, card, today)
   return {
     plasticNumber: nextPlasticNumber(card),
@@ -121,7 +126,7 @@ export const cancelRenewal = (
   commitOnce<null>(context, request, async (claimFor) => {
     const card = await findCard(context, requester, publicToken)
     const { waitingDeliveryStatus, waitingNumber } = card
-    if (lifeActs[findLifeStatus(context, card)].renew === 'no') throw new Problem('card_closed')
+    if (lifeActs[findStatus(context, card)].renew === 'no') throw new Problem('card_closed')
     if (waitingNumber === null) throw new Problem('nothing_to_migrate')
     if (waitingDeliveryStatus !== 'Ordered' && waitingDeliveryStatus !== 'Returned') {
       throw new Problem('renewal_produced')
@@ -155,7 +160,7 @@ export const convertCard = (
   commitOnce<cards.CreatedCard>(context, request, async (claimFor) => {
     const { publicToken } = conversion
     const card = await findCard(context, requester, publicToken)
-    refuseConversion(card, findLifeStatus(context, card))
+    refuseConversion(card, findStatus(context, card))
     const today = formatDate(context.now())
     await refuseReplaced(context, card, today)
     const plasticNumber = nextPlasticNumber(card)
@@ -213,13 +218,10 @@ const pickActor = ({ clientId, operatorId, requestId }: cards.CardActor) => ({
   ...(operatorId !== undefined && { operatorId }),
 })
 
-const findLifeStatus = (
+const findStatus = (
   context: Pick<cards.CardContext, 'now'>,
   card: stored.CardToRenew,
-): LifeStatus => {
-  const status = cards.statusNow(context, card)
-  return card.isRetired && (status === '62' || status === '54') ? 'retired' : status
-}
+): LifeStatus => findLifeStatus(cards.statusNow(context, card), card.isRetired)
 
 /** Whether an expired card can still be renewed. */
 const isWithinGrace = (card: stored.CardToRenew, today: string): boolean =>

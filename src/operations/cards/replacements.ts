@@ -5,7 +5,7 @@ import {
   formatDate,
   toExpiry,
 } from '../../domain/calendar.ts'
-import { findGraceStart, type LifeStatus, lifeActs } from '../../domain/card-life.ts'
+import { findGraceStart, findLifeStatus, lifeActs } from '../../domain/card-life.ts'
 import { type CardStatusCode, describeCardStatus, isFinal } from '../../domain/card-status.ts'
 import type { Requester } from '../../domain/client.ts'
 import type { ProductId, PublicToken } from '../../domain/identifiers.ts'
@@ -191,10 +191,9 @@ async function refuseReplacement(
   const replacedBy = await stored.findSuccessor(context.database, card, today)
   if (replacedBy !== null) throw alreadyReplaced(replacedBy)
   const status = cards.statusNow(context, card)
-  const lifeStatus: LifeStatus = card.isRetired ? 'retired' : status
-  const { replace } = lifeActs[lifeStatus]
+  const { replace } = lifeActs[findLifeStatus(status, card.isRetired)]
   if (replace === 'no') throw new Problem('card_closed')
-  if (replace === 'within_grace' && card.validUntil < findGraceStart(card.graceMonths, today)) {
+  if (replace !== 'yes' && card.validUntil < findGraceStart(card.graceMonths, today)) {
     const detail = `The card expired after ${card.validUntil}, too long ago to be replaced.`
     throw new Problem('card_closed', { detail })
   }
@@ -307,7 +306,8 @@ async function choosePinSource(
     readonly reason: ReplacementReason
   },
 ): Promise<PinSource | null> {
-  if (!(movePin ?? carriesPin(reason, card.statusCode))) return null
+  // A retired card may have been compromised.
+  if (!(movePin ?? (!card.isRetired && carriesPin(reason, card.statusCode)))) return null
   const pinSourceToken = await stored.findPinSource(context.database, card)
   const source = pinSourceToken === null ? card : await findCard(context, requester, pinSourceToken)
   if (!(movePin ?? carriesPin(reason, source.statusCode))) return null

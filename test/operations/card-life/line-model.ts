@@ -214,8 +214,8 @@ function replace(line: ModelLine, step: ModelStep): Outcome {
   const card = findCard(line, step.card)
   if (hasSuccessor(line, step.card)) return { line, answer: 'card_already_replaced' }
   const status = tellStatus(card, today)
-  const allowed = card.isRetired ? 'no' : lifeActs[status].replace
-  if (allowed === 'no' || (allowed === 'within_grace' && !isWithinGrace(card, today))) {
+  const allowed = lifeActs[tellLifeStatus(card, today)].replace
+  if (allowed === 'no' || (allowed !== 'yes' && !isWithinGrace(card, today))) {
     return { line, answer: 'card_closed' }
   }
   const isLiving = status !== '54' && isOpen(card)
@@ -240,11 +240,11 @@ const retirePassedOver = (line: ModelLine, generation: number): ModelLine => ({
 })
 
 function createSuccessor(line: ModelLine, step: ModelStep): ModelCard {
-  const { cardType, pinSource: carriedFrom, status } = findCard(line, step.card)
+  const { cardType, isRetired, pinSource: carriedFrom, status } = findCard(line, step.card)
   const source = carriedFrom ?? step.card
-  const carries = [status, findCard(line, source).status].every((each) =>
-    carriesPin(step.reason, each),
-  )
+  const carries =
+    !isRetired &&
+    [status, findCard(line, source).status].every((each) => carriesPin(step.reason, each))
   const pinSource = carries ? source : null
   const isActive = step.activateNow || cardType === 'Virtual'
   return {

@@ -146,6 +146,39 @@ test('a successor that was closed unused frees the card for another replacement'
   assert.deepEqual([again.status, again.json.replacedBy], [409, second.json.publicToken])
 })
 
+test('a retired card whose successor was closed unused is replaced again, and stays retired', async () => {
+  const compromised = await physicalCard()
+  const completed = await physicalCard()
+  const reasons = ['Compromised', 'Damaged'] as const
+  for (const [at, card] of [compromised, completed].entries()) {
+    const { publicToken } = card
+    const first = (await replace(publicToken, { reason: reasons[at] })).json
+    assert.equal((await complete(publicToken)).status, 204)
+    const refused = await replace(publicToken)
+    assert.deepEqual([refused.status, refused.json.code], [409, 'card_already_replaced'])
+    assert.equal((await setStatus(first.publicToken, '46')).status, 204)
+    const second = await replace(publicToken)
+    assert.equal(second.status, 200, second.text)
+    assert.equal(second.json.pinMoved, false, 'a retired card may have been compromised')
+    assert.equal((await setStatus(second.json.publicToken, '00')).status, 204)
+    assert.equal(await statusOf(publicToken), '62')
+    assert.equal((await setStatus(publicToken, '00')).status, 409)
+    const again = await replace(publicToken)
+    assert.deepEqual([again.status, again.json.replacedBy], [409, second.json.publicToken])
+  }
+})
+
+test('the PIN of a retired card moves if it is asked for, with the tries that are left', async () => {
+  const card = await physicalCard()
+  await ask(service, pinTry(service, card, otherDigits(card.pin)))
+  const first = (await replace(card.publicToken, { reason: 'Compromised' })).json
+  assert.equal((await setStatus(first.publicToken, '46')).status, 204)
+  const { pinMoved, publicToken } = (await replace(card.publicToken, { movePin: true })).json
+  assert.equal(pinMoved, true)
+  assert.equal((await setStatus(publicToken, '00')).status, 204)
+  assert.deepEqual([await pinOf(publicToken), await triesOf(publicToken)], [card.pin, 2])
+})
+
 test('a PIN that is changed after the replacement is the PIN of the successor once it is active', async () => {
   const card = await physicalCard()
   const { publicToken } = (await replace(card.publicToken)).json

@@ -79,7 +79,7 @@ const acts = { renew, replace, convert }
 function declareActs(status: LifeStatus, open: (cardType: CardType) => Promise<string>): void {
   for (const act of ['renew', 'replace', 'convert'] as const) {
     const cardTypes: readonly CardType[] = act === 'convert' ? ['Virtual'] : ['Virtual', 'Physical']
-    const isAllowed = lifeActs[status][act] !== 'no'
+    const isAllowed = ['yes', 'within_grace'].includes(lifeActs[status][act])
     test(`a card in ${status} ${isAllowed ? 'allows' : 'refuses'} ${act}`, async () => {
       for (const cardType of cardTypes) {
         const answer = await acts[act](await open(cardType))

@@ -44,7 +44,8 @@ export const cardLifeConflicts = {
       'No renewal was ordered, or it was made current or cancelled already. A plastic that was ' +
       'returned is not in the hands of its cardholder. It cannot become current, but can be ' +
       'cancelled. If it is the plastic of a converted card, order another with ' +
-      'RenewWithSameExpiry. Nothing was done.',
+      'RenewWithSameExpiry. The plastic of a converted card is activated while the card is ' +
+      'active (00). Nothing was done.',
   },
   renewal_produced: {
     status: 409,

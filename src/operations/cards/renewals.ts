@@ -236,6 +236,10 @@ function findMigrated(card: stored.CardToRenew, status: LifeStatus, today: strin
     return plasticNumber
   }
   if (waitingNumber !== null && card.validUntil < today) throw new Problem('card_closed')
+  if (waitingNumber === null && isPlasticInactive) {
+    const detail = `The card must be active (00) before plastic ${plasticNumber} is activated.`
+    throw new Problem('nothing_to_migrate', { detail })
+  }
   if (waitingNumber === null) throw new Problem('nothing_to_migrate')
   if (waitingDeliveryStatus !== 'Returned') return waitingNumber
   const detail = `Plastic ${waitingNumber} was returned. Cancel the renewal, and order another.`

@@ -38,7 +38,7 @@ interface StatusChange {
 /**
  * Moves a card to another status. The activation of a successor retires the cards that it replaces.
  * Setting the present status changes nothing and records no event, except that `00` activates the
- * plastic of a converted card.
+ * plastic of a converted card. The end of a restriction does not: the plastic may be on its way.
  * @throws `Problem` `card_not_found`; `card_status_conflict`, naming the allowed moves.
  */
 export const changeCardStatus = (

@@ -85,6 +85,30 @@ for (const { name, open, skip } of databaseEngines) {
       })
     }
 
+    test('the end of a restriction activates no plastic, which may be on its way', async () => {
+      const card = await issueCard(service)
+      await convert(card)
+      const call = (method: string, path: string, body: object) =>
+        service.call(method, `/cards/${card.publicToken}/${path}`, { body })
+      const setStatus = async (cardStatusCode: string) => {
+        assert.equal((await call('PUT', 'status', { cardStatusCode })).status, 204)
+      }
+      await setStatus('62')
+      const refused = await call('POST', 'renew', { renewStep: 'Migrate' })
+      assert.deepEqual([refused.status, refused.json.code], [409, 'nothing_to_migrate'])
+      assert.equal(
+        refused.json.detail,
+        'The card must be active (00) before plastic 1 is activated.',
+      )
+      await setStatus('00')
+      assert.deepEqual(await reasonOf(card, { entryMode: 'magstripe' }), [
+        '78',
+        'plastic_not_activated',
+      ])
+      await setStatus('00')
+      assert.equal((await reasonOf(card, { entryMode: 'magstripe' }))[0], '88')
+    })
+
     test('the expiry picks the plastic: the present one, the one that waits, or none', async () => {
       const card = await issueCard(service, {
         cardType: 'Physical',

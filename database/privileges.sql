@@ -35,7 +35,7 @@ grant insert, delete on pan_fingerprint to :"service";
 grant delete on pin_envelope to :"service";
 
 -- Charts of authorizations.
-grant insert, update, delete on authorization_count to :"service";
+grant insert, update, delete on authorization_count, authorization_hour_count to :"service";
 
 -- Event streams and deliveries.
 grant insert, update, delete on

@@ -137,15 +137,27 @@ select client_id as "clientId", public_token as "publicToken",
 from authorization_request
 where response_code is not null;
 
--- The number of authorization requests by code and past minute: the cost of a chart depends on what
--- it shows. The next count repeats the newest minute, which completes it.
+-- The number of authorization requests by client, code and past minute: the cost of a chart depends
+-- on what it shows. The next count repeats the newest minute, which completes it.
 create table authorization_count (
   minute timestamptz not null,
+  client_id text not null,
   response_code text not null,
   -- Of what the cardholder is charged; empty where the network gave no amount.
   currency_code text not null default '',
   count bigint not null check (count > 0),
   -- What the approvals held, in the smallest unit of the currency.
   held_amount bigint not null default 0 check (held_amount >= 0),
-  primary key (minute, response_code, currency_code)
+  primary key (minute, client_id, response_code, currency_code)
+);
+
+-- The sums of complete hours: a chart of a month would read 43,200 minutes.
+create table authorization_hour_count (
+  hour timestamptz not null,
+  client_id text not null,
+  response_code text not null,
+  currency_code text not null default '',
+  count bigint not null check (count > 0),
+  held_amount bigint not null default 0 check (held_amount >= 0),
+  primary key (hour, client_id, response_code, currency_code)
 );

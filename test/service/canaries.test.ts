@@ -264,6 +264,9 @@ before(async () => {
     'GET /figures/authorizations': () => ({
       query: '?from=2026-11-23T00:00:00Z&to=2026-11-23T01:00:00Z&bucket=minute',
     }),
+    'GET /figures/authorizations/clients': () => ({
+      query: '?from=2026-11-23T00:00:00Z&to=2026-11-23T01:00:00Z',
+    }),
     'POST /keys': () => ({
       body: {
         family: 'zone',

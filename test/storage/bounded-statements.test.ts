@@ -22,7 +22,7 @@ import {
   findTokenByPan,
   type NamedCard,
 } from '../../src/storage/authorizations/begin.ts'
-import { expireCounts } from '../../src/storage/authorizations/counts.ts'
+import { expireCounts, expireHourCounts } from '../../src/storage/authorizations/counts.ts'
 import {
   findNextClient,
   listDecidedCards,
@@ -502,6 +502,7 @@ const calls: readonly ((database: Database, limit: number) => Promise<unknown>)[
     expirePayment(database, { publicToken: token, paymentId: dueHold }, claimId, new Date()),
   (database) => recordPaymentMessage(database, reversal).catch(() => null),
   (database, limit) => expireCounts(database, 30, limit),
+  (database, limit) => expireHourCounts(database, 30, limit),
   (database) => lockAuditLog(database),
   (database, limit) => listUnansweredTries(database, { after: '0', until: '0' }, limit),
   (database, limit) => takeRefusalsToEnter(database, limit),

@@ -31,11 +31,8 @@ const switches = {
   payment: ages('opened_at'),
   payment_message: ages('received_at'),
   // A minute has few counts.
-  authorization_count: {
-    column: 'minute',
-    due: `now() - interval '90 days' - response_code::integer * interval '1 minute'`,
-    notDue: `now() + interval '90 days' + response_code::integer * interval '1 minute'`,
-  },
+  authorization_count: countedAt('minute'),
+  authorization_hour_count: countedAt('hour'),
   refused_disclosure: ages('minute'),
   event: ages('occurred_at'),
   published_event: ages('published_at'),
@@ -62,6 +59,12 @@ const switches = {
   },
   card_mistake: { column: 'forget_on_day', due: '10', notDue: '100000' },
 } as const
+
+/** A minute or an hour has few counts. */
+function countedAt(column: string) {
+  const apart = `interval '90 days' + response_code::integer * interval '1 minute'`
+  return { column, due: `now() - (${apart})`, notDue: `now() + ${apart}` }
+}
 
 function ages(column: string) {
   return { column, due: `now() - interval '90 days'`, notDue: `now() + interval '90 days'` }
@@ -132,8 +135,11 @@ const fills = (to: Due): string[] => [
    select case n when ${productId} then '${clientId}' else 'client-' || n end, n, 7900, 7899, 7898, 7897 from ${numbers}`,
   `insert into decision_signing_key (client_id, key_id, sealed_keys, public_key, signs_until)
    select 'client-' || n, 'dk_' || n, '', 'whpk_', ${switches.decision_signing_key[to]} from ${numbers}`,
-  `insert into authorization_count (minute, response_code, count)
-   select ${switches.authorization_count[to]}, response_code, 1
+  `insert into authorization_count (minute, client_id, response_code, count)
+   select ${switches.authorization_count[to]}, '${clientId}', response_code, 1
+   from (select n::text as response_code from ${numbers}) as numbered`,
+  `insert into authorization_hour_count (hour, client_id, response_code, count)
+   select ${switches.authorization_hour_count[to]}, '${clientId}', response_code, 1
    from (select n::text as response_code from ${numbers}) as numbered`,
   `insert into refused_disclosure (minute, client_id, public_token, act, includes_pin, outcome, reason, count,
      first_at, last_at, request_id)

@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import Type, { type Static } from 'typebox'
 import { findCurrency } from '../../domain/currencies.ts'
 import { type Content, html } from '../../listeners/http/html.ts'
-import { AuthorizationFiguresSchema } from '../../listeners/private/schemas/card-authorizations.ts'
+import { AuthorizationFiguresSchema } from '../../listeners/private/schemas/all-authorizations.ts'
 import {
   LatencyFiguresSchema,
   QueueFiguresSchema,

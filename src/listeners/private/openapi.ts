@@ -7,6 +7,7 @@ import { apiVersion } from '../http/request.ts'
 import type { StringFormat } from '../http/server.ts'
 import { bodyExamples } from './body-examples.ts'
 import { ClearingResultsSchema } from './routes/payments.ts'
+import * as allAuthorizations from './schemas/all-authorizations.ts'
 import * as approvals from './schemas/approvals.ts'
 import * as erasures from './schemas/audit-erasures.ts'
 import * as auditLog from './schemas/audit-log.ts'
@@ -38,7 +39,7 @@ cannot reach this listener.
 - \`Api-Version: ${apiVersion}\` may be sent to require this version.`
 
 const tags: Readonly<Record<string, string>> = {
-  Authorizations: 'Authorization requests of card networks.',
+  Authorizations: 'Authorization requests of card networks, and those of all cards.',
   Payments: 'Reversals, advices and clearings of card networks, and what they changed.',
   Cards: 'Search, history, freezing and unblocking of cards of every client.',
   Bureau: 'Plastics that are made and sent.',
@@ -78,6 +79,7 @@ export const privateDescription = (
   tokenUrl: `${baseUrl}/oauth/token`,
   sources: {
     ...erasures,
+    ...allAuthorizations,
     ...approvals,
     ...auditLog,
     ...bureau,

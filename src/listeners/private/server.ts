@@ -6,6 +6,7 @@ import { createServer, plainInstance, type Server, type ServerOptions } from '..
 import type { PrivateApi } from './api.ts'
 import { guardByApproval } from './approval-gate.ts'
 import { privateDescription } from './openapi.ts'
+import { allAuthorizationsRoute, authorizationCountsRoutes } from './routes/all-authorizations.ts'
 import * as approvalRoutes from './routes/approvals.ts'
 import { listActsRoute } from './routes/audit.ts'
 import { erasureRoutes } from './routes/audit-erasures.ts'
@@ -14,7 +15,7 @@ import { auditPagesRoutes } from './routes/audit-pages.ts'
 import { authorizeRoute } from './routes/authorizations.ts'
 import * as bureauRoutes from './routes/bureau.ts'
 import * as cardActRoutes from './routes/card-acts.ts'
-import { authorizationCountsRoute, cardAuthorizationRoutes } from './routes/card-authorizations.ts'
+import { cardAuthorizationRoutes } from './routes/card-authorizations.ts'
 import { cardPaymentRoutes } from './routes/card-payments.ts'
 import * as cardRoutes from './routes/cards.ts'
 import * as clientRoutes from './routes/clients.ts'
@@ -80,7 +81,8 @@ const routes = [
   bureauRoutes.plasticRoutes,
   cardAuthorizationRoutes,
   cardPaymentRoutes,
-  authorizationCountsRoute,
+  allAuthorizationsRoute,
+  authorizationCountsRoutes,
   keyRoutes,
   newKeyRoutes,
   rotateMasterKeyRoute,

@@ -2,15 +2,9 @@ import { type AuthorizationCheck, parseChecks } from '../../domain/authorization
 import type { Requester } from '../../domain/client.ts'
 import { type Decline, explainDecline } from '../../domain/decline-reason.ts'
 import { isUuid, type PublicToken } from '../../domain/identifiers.ts'
-import { Problem, parameterFault, validationFailed } from '../../domain/problem.ts'
+import { Problem } from '../../domain/problem.ts'
 import { isApprovalCode } from '../../domain/response-code.ts'
 import type { RecordedTransaction } from '../../domain/transaction.ts'
-import {
-  type AnswerCount,
-  countAuthorizations,
-  countMinutes,
-  findNewestMinute,
-} from '../../storage/authorizations/counts.ts'
 import * as stored from '../../storage/authorizations/records.ts'
 import {
   type RecordedTransactionColumns,
@@ -22,7 +16,7 @@ import type { AuthorizationContext } from './authorization.ts'
 type Records = Pick<AuthorizationContext, 'database'>
 
 /** A recorded authorization. */
-interface RecordedAuthorization
+export interface RecordedAuthorization
   extends Omit<
       stored.AuthorizationRow,
       | 'clientId'
@@ -116,7 +110,8 @@ export async function findClientAuthorization(
 
 const isTry = (check: AuthorizationCheck['check']): boolean => check === 'pin' || check === 'cvv2'
 
-function recorded(row: stored.AuthorizationRow): RecordedAuthorization {
+/** Describes a stored authorization, with the reason of a decline. */
+export function recorded(row: stored.AuthorizationRow): RecordedAuthorization {
   // With concurrent requests, the remaining tries of the last try were only known at the commit.
   const { remainingTries } = row
   const all = parseChecks(row.checks)
@@ -141,93 +136,5 @@ function recorded(row: stored.AuthorizationRow): RecordedAuthorization {
     requestedAt: row.requestedAt,
     decidedAt: row.at,
     checks,
-  }
-}
-
-/** The allowed intervals of the counts in seconds, and the maximum number of days of each. */
-const figureBuckets = {
-  minute: { seconds: 60, daysMost: 1 },
-  hour: { seconds: 3_600, daysMost: 31 },
-  day: { seconds: 86_400, daysMost: 100 },
-} as const
-
-/** The answers in one interval. */
-interface AuthorizationFigures {
-  /** The start of the interval: RFC 3339 in UTC. */
-  readonly from: string
-  readonly approved: number
-  readonly declined: number
-  /** By response code, without approvals. */
-  readonly declinedBy: Record<string, number>
-  /** What approvals held, by currency, in its smallest unit. */
-  readonly approvedAmounts: Record<string, number>
-}
-
-const dayMs = 86_400_000
-
-/**
- * Counts approvals and declines by interval, in their order. Empty intervals are omitted. Intervals
- * begin at full minutes, hours or days (UTC).
- * @throws `Problem` `validation_failed` if `to` is not after `from`, or too far after it for the
- *   interval.
- */
-export async function countAnswers(
-  { database }: Records,
-  {
-    bucket,
-    from,
-    to,
-  }: { readonly from: Date; readonly to: Date; readonly bucket: keyof typeof figureBuckets },
-): Promise<AuthorizationFigures[]> {
-  const { daysMost, seconds } = figureBuckets[bucket]
-  if (to <= from) throw validationFailed(parameterFault('to', 'must be after from'))
-  if (to.getTime() - from.getTime() > daysMost * dayMs) {
-    const detail = `must be ${daysMost} days after from, or fewer, for buckets of a ${bucket}`
-    throw validationFailed(parameterFault('to', detail))
-  }
-  const width = seconds * 1_000
-  const first = new Date(Math.floor(from.getTime() / width) * width)
-  const counts = await countAuthorizations(database, first, to, seconds)
-  const stretches = [...Map.groupBy(counts, (each) => each.from)]
-  return stretches
-    .toSorted(([one], [other]) => one - other)
-    .map(([at, ofStretch]) => {
-      const declines = ofStretch.filter(({ responseCode }) => !isApprovalCode(responseCode))
-      const sum = (of: readonly AnswerCount[]) => of.reduce((total, { count }) => total + count, 0)
-      const codes = Map.groupBy(declines, ({ responseCode }) => responseCode)
-      const held = ofStretch.filter(({ heldAmount }) => heldAmount > 0)
-      const currencies = Map.groupBy(held, ({ currencyCode }) => currencyCode)
-      const sumHeld = (of: readonly AnswerCount[]) =>
-        of.reduce((total, { heldAmount }) => total + heldAmount, 0)
-      return {
-        from: new Date(at * 1_000).toISOString(),
-        approved: sum(ofStretch) - sum(declines),
-        declined: sum(declines),
-        // An interval may consist of two counts, one of which is taken now.
-        declinedBy: Object.fromEntries([...codes].map(([code, those]) => [code, sum(those)])),
-        approvedAmounts: Object.fromEntries(
-          [...currencies].map(([currency, those]) => [currency, sumHeld(those)]),
-        ),
-      }
-    })
-}
-
-/** The number of minutes that one statement counts. */
-const minutesAtOnce = 60
-
-/**
- * Counts the answers of each past minute, for charts. Several processes may do so at once.
- * @param stop ends it between two steps.
- */
-export async function countAnswered(
-  { database }: Records,
-  stop: AbortSignal = new AbortController().signal,
-): Promise<void> {
-  // The last counted minute is counted again, because it is complete now.
-  let from = (await findNewestMinute(database)) ?? new Date(0)
-  while (!stop.aborted) {
-    const newest = await countMinutes(database, from, minutesAtOnce)
-    if (newest === null) return
-    from = new Date(newest.getTime() + 60_000)
   }
 }

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import { expireCounts } from '../../storage/authorizations/counts.ts'
+import { expireCounts, expireHourCounts } from '../../storage/authorizations/counts.ts'
 import { expireAuthorizations } from '../../storage/authorizations/records.ts'
 import { expireDecisions } from '../../storage/decisions/retention.ts'
 import type { Database } from '../../storage/engine/database.ts'
@@ -110,6 +110,7 @@ export async function expireRecords(
   await seeTo(() => untilNone(stop, () => expireDecisions(database, attemptDays, stepSize)))
   await seeTo(() => untilNone(stop, () => expirePayments(database, paymentDays, stepSize)))
   await seeTo(() => untilNone(stop, () => expireCounts(database, attemptDays, stepSize)))
+  await seeTo(() => untilNone(stop, () => expireHourCounts(database, attemptDays, stepSize)))
   await seeTo(() => expireStreams(database))
   await seeTo(() => expireFormerSecrets(database))
   if (faults.length > 0) {

@@ -102,6 +102,53 @@ export const searchAuthorizations = (
 ): Promise<AuthorizationRow[]> =>
   selectByReference(connection, { reference, before: before ?? lastId, limit })
 
+/** The place of an authorization among those of all cards. */
+export interface AuthorizationPosition {
+  /** RFC 3339 in UTC, to the microsecond: a request without a try is recorded with its answer. */
+  readonly recordedAt: string
+  readonly authorizationId: string
+}
+
+/** An authorization of any card, without its details. */
+export interface AuthorizationKey extends AuthorizationPosition {
+  readonly publicToken: PublicToken
+  readonly responseCode: string
+}
+
+/** The number of keys in a window. */
+export const windowSize = 1_000
+
+const selectNewest = declare<AuthorizationPosition, AuthorizationKey>('list_newest_authorizations')
+const selectNewestOfClient = declare<
+  { clientId: string; authorizationId: string },
+  AuthorizationKey
+>('list_newest_client_authorizations')
+
+/** Lists the next 1,000 authorizations of all cards, or of those of a client, newest first. */
+export const listNewestAuthorizations = (
+  connection: Connection,
+  clientId: string | null,
+  { authorizationId, recordedAt }: AuthorizationPosition,
+): Promise<AuthorizationKey[]> =>
+  clientId === null
+    ? selectNewest(connection, { authorizationId, recordedAt })
+    : selectNewestOfClient(connection, { clientId, authorizationId })
+
+const selectWanted = declare<
+  { publicTokens: readonly PublicToken[]; authorizationIds: readonly string[] },
+  AuthorizationRow
+>('find_authorizations')
+
+/** Reads authorizations by their keys, in no order. */
+export const findAuthorizations = (
+  connection: Connection,
+  keys: readonly Pick<AuthorizationKey, 'publicToken' | 'authorizationId'>[],
+): Promise<AuthorizationRow[]> =>
+  selectWanted(connection, {
+    publicTokens: keys.map(({ publicToken }) => publicToken),
+    authorizationIds: keys.map(({ authorizationId }) => authorizationId),
+  })
+
 const deleteAuthorizations = declare<{ days: number; limit: number }, { count: number }>(
   'delete_old_authorizations',
 )

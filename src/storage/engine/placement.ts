@@ -113,6 +113,7 @@ const coordinator: readonly string[] = [
   'console_session',
   'approval',
   'authorization_count',
+  'authorization_hour_count',
   'bureau_batch',
   'renewal_job',
 ]

@@ -298,7 +298,9 @@ test('without the scope nothing of this is done, by whichever caller', async () 
     `/cards/${card.publicToken}`,
     `/cards/${card.publicToken}/timeline`,
     `/cards/${card.publicToken}/authorizations`,
+    '/authorizations',
     '/figures/authorizations?from=2026-01-01T00:00:00Z&to=2026-01-02T00:00:00Z&bucket=hour',
+    '/figures/authorizations/clients?from=2026-01-01T00:00:00Z&to=2026-01-02T00:00:00Z',
   ]
   const acts = ['freeze', 'unfreeze', 'pin/unblock', 'cvv/unblock', 'cardholder'].map(
     (act) => `/cards/${card.publicToken}/${act}`,

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
 import { before, test } from 'node:test'
 import { setTimeout as wait } from 'node:timers/promises'
-import { countAnswered } from '../../../src/operations/authorizations/records.ts'
+import { countAnswered } from '../../../src/operations/authorizations/figures.ts'
 import { expireRecords } from '../../../src/operations/events/expire.ts'
 import { enterPublished } from '../../support/audit.ts'
 import { ageAuthorizations, ageUnansweredKeys } from '../../support/builders.ts'
@@ -272,6 +272,83 @@ onEachEngine((engine) => {
     )
   })
 
+  test('the authorizations of all cards are searched by outcome, reason, client and time', async () => {
+    await sql(service.database, 'delete from authorization_request where true')
+    const cards = [await issueCard(service), await issueCard(service)] as const
+    for (const [at, card] of cards.entries()) {
+      await ask(service, { publicToken: card.publicToken, reference: `A-${at}` })
+      await wait(2)
+      const wrong = pinTry(service, card, otherDigits(card.pin))
+      await ask(service, { ...wrong, reference: `D-${at}` })
+      await wait(2)
+    }
+    const search = async (query: string): Promise<string[]> =>
+      (await read(`/authorizations${query}`)).map((each: ReadRecord) => each.reference)
+    assert.deepEqual(await search(''), ['D-1', 'A-1', 'D-0', 'A-0'])
+    assert.deepEqual(await search('?outcome=approved'), ['A-1', 'A-0'])
+    for (const wrongPins of [
+      'responseCode=55',
+      'declineReason=wrong_pin',
+      'outcome=declined&clientId=demo-client',
+      'declineReason=wrong_pin&clientId=demo-client&from=2026-01-01T00:00:00Z',
+    ]) {
+      assert.deepEqual(await search(`?${wrongPins}`), ['D-1', 'D-0'], wrongPins)
+    }
+    for (const nothing of [
+      'clientId=other',
+      'declineReason=pin_blocked',
+      'to=2026-01-01T00:00:00Z',
+      'from=2099-01-01T00:00:00Z&clientId=demo-client',
+    ]) {
+      assert.deepEqual(await search(`?${nothing}`), [], nothing)
+    }
+    const [newestOne] = await read('/authorizations?limit=1')
+    assert.deepEqual(
+      [newestOne.clientId, newestOne.publicToken, newestOne.declineReason],
+      ['demo-client', cards[1].publicToken, 'wrong_pin'],
+    )
+    for (const refused of [
+      'from=2026-01-02T00:00:00Z&to=2026-01-01T00:00:00Z',
+      'declineReason=wrong_pin&responseCode=75',
+      'responseCode=77',
+    ]) {
+      const { status } = await service.call('GET', `//authorizations?${refused}`, {
+        as: 'admin',
+        listener: 'private',
+      })
+      assert.equal(status, 422, refused)
+    }
+  })
+
+  test('a rare authorization is found behind thousands of others, in pages that may be short', async () => {
+    await sql(service.database, 'delete from authorization_request where true')
+    const card = await issueCard(service)
+    await ask(service, pinTry(service, card, otherDigits(card.pin)))
+    await sql(
+      service.database,
+      `insert into authorization_request (public_token, authorization_id, client_id, network_id,
+         request_id, reference, entry_mode, response_code, checks, duration_ms, decided_at)
+       select '9999999999', ('e0' || lpad(to_hex(n), 30, '0'))::uuid, 'demo-client',
+         'demo-network', 'r', 'F-' || n, 'chip', '00', '[]', 1, now()
+       from generate_series(1, 20500) n`,
+    )
+    for (const ofClient of ['', '&clientId=demo-client']) {
+      const pages: number[] = []
+      for (let next = `//authorizations?responseCode=55${ofClient}`; next !== ''; ) {
+        const page = await service.call('GET', next, { as: 'admin', listener: 'private' })
+        assert.equal(page.status, 200, page.text)
+        pages.push(page.json.length)
+        const link = /<([^>]+)>; rel="next"/.exec(String(page.headers.link ?? ''))?.[1]
+        next = link ? `/${link}` : ''
+      }
+      assert.deepEqual(pages, [0, 1])
+    }
+    await sql(
+      service.database,
+      `delete from authorization_request where public_token = '9999999999'`,
+    )
+  })
+
   test('approvals and declines are counted by reason, from full minutes on, within bounds', async () => {
     await sql(service.database, 'delete from authorization_request where true')
     const card = await issueCard(service)
@@ -345,6 +422,28 @@ onEachEngine((engine) => {
         },
       ])
     }
+    const quarters = 'from=2026-06-01T00:00:00Z&to=2026-06-02T00:00:00Z&bucket=sixHours'
+    const [quarter] = (await figures(quarters)).json
+    assert.deepEqual([quarter.from, quarter.declined], ['2026-06-01T12:00:00.000Z', 1])
+    for (const [clientId, approvals] of [
+      ['demo-client', [2]],
+      ['other', []],
+    ] as const) {
+      const own = (await figures(`${days}&clientId=${clientId}`)).json
+      assert.deepEqual(
+        own.map(({ approved }: { approved: number }) => approved),
+        approvals,
+      )
+    }
+    const byClient = (from: string, to: string) =>
+      service.call('GET', `//figures/authorizations/clients?from=${from}&to=${to}`, {
+        as: 'admin',
+        listener: 'private',
+      })
+    assert.deepEqual((await byClient('2026-03-01T10:00:00Z', '2026-03-03T00:00:00Z')).json, [
+      { clientId: 'demo-client', approved: 2, declined: 1, declinedBy: { 55: 1 } },
+    ])
+    assert.equal((await byClient('2026-03-01T00:00:00Z', '2026-04-03T00:00:00Z')).status, 422)
     const over = 'from=2026-03-01T00:00:00Z&to=2026-06-02T00:00:00Z&bucket=day'
     assert.deepEqual(
       (await figures(over)).json.map(({ approved, declined }: Record<string, number>) => [

@@ -5,8 +5,10 @@ import { type CardStatusCode, cardStatusCodes, isFinal } from '../../../src/doma
 import { makeProductId } from '../../../src/domain/identifiers.ts'
 import { listKeyActRows, listOperatorActRows, newestAct } from '../../../src/storage/acts/acts.ts'
 import {
+  findAuthorizations,
   listAuthorizations,
   listClientAuthorizations,
+  listNewestAuthorizations,
   searchAuthorizations,
 } from '../../../src/storage/authorizations/records.ts'
 import { listAttemptRows } from '../../../src/storage/authorizations/tries.ts'
@@ -333,6 +335,30 @@ const reads: readonly (readonly [string, (connection: Asked) => Promise<unknown>
         ],
       ] as const,
   ),
+  ...['2026-01-01T00:00:30.000000Z', '9999-12-31T00:00:00.000000Z'].flatMap((recordedAt) =>
+    [null, big].map(
+      (clientId) =>
+        [
+          `authorizations of ${clientId ?? 'all cards'} before ${recordedAt}`,
+          (connection: Connection) =>
+            listNewestAuthorizations(connection, clientId, {
+              recordedAt,
+              authorizationId: '00000000-0000-0000-0000-000000001000',
+            }),
+        ] as const,
+    ),
+  ),
+  [
+    'authorizations by their keys',
+    (connection) =>
+      findAuthorizations(
+        connection,
+        Array.from({ length: 101 }, (_, at) => ({
+          publicToken: card,
+          authorizationId: `00000000-0000-0000-0000-${String(at).padStart(12, '0')}`,
+        })),
+      ),
+  ],
   ...[null, '00000000-0000-0000-0000-000000001000'].flatMap(
     (before) =>
       [

@@ -515,6 +515,26 @@ export interface paths {
         readonly patch?: never;
         readonly trace?: never;
     };
+    readonly "/authorizations": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        /**
+         * List authorizations of all cards
+         * @description Newest first. A call searches at most 20,000 authorizations: a page of rare ones may have fewer entries than its limit, even none, and a next page.
+         */
+        readonly get: operations["listAuthorizations"];
+        readonly put?: never;
+        readonly post?: never;
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
     readonly "/figures/authorizations": {
         readonly parameters: {
             readonly query?: never;
@@ -524,9 +544,29 @@ export interface paths {
         };
         /**
          * Count approvals and declines over time
-         * @description By intervals of a `minute` (at most a day), an `hour` (31 days) or a `day` (100 days). Intervals without requests are omitted. Requests about unknown cards are not counted.
+         * @description By intervals of a `minute` (at most a day), an `hour` or `sixHours` (31 days) or a `day` (100 days), of all clients or of one. Intervals without requests are omitted. Requests about unknown cards are not counted.
          */
         readonly get: operations["countAuthorizations"];
+        readonly put?: never;
+        readonly post?: never;
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/figures/authorizations/clients": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        /**
+         * Count approvals and declines by client
+         * @description The 100 clients with most requests, of at most 31 days. The period begins at a full hour (UTC). Requests about unknown cards are not counted.
+         */
+        readonly get: operations["countAuthorizationsByClient"];
         readonly put?: never;
         readonly post?: never;
         readonly delete?: never;
@@ -2012,6 +2052,26 @@ export interface components {
                 readonly [key: string]: number;
             };
         };
+        readonly AuthorizationSearch: {
+            readonly clientId?: string;
+            /** @enum {string} */
+            readonly outcome?: "approved" | "declined";
+            /**
+             * @description ISO 8583, field 39.
+             * @enum {string}
+             */
+            readonly responseCode?: "00" | "03" | "05" | "10" | "13" | "14" | "41" | "43" | "46" | "51" | "54" | "55" | "57" | "59" | "61" | "62" | "65" | "75" | "78" | "86" | "88" | "91" | "94" | "96" | "1A" | "N7";
+            /** @enum {string} */
+            readonly declineReason?: "plastic_not_activated" | "card_not_activated" | "card_restricted" | "card_lost" | "card_stolen" | "card_closed" | "card_expired" | "plastic_retired" | "wrong_expiry_date" | "inquiry_not_supported" | "currency_not_supported" | "merchant_category_not_allowed" | "merchant_not_allowed" | "country_not_allowed" | "channel_not_allowed" | "chip_data_missing" | "chip_data_disagrees" | "invalid_chip_data" | "chip_declined" | "fallback_not_allowed" | "cryptogram_replayed" | "wrong_cryptogram" | "wrong_card_value" | "wrong_cavv" | "chip_pin_blocked" | "pin_missing" | "invalid_pin_block" | "wrong_pin" | "pin_blocked" | "wrong_cvv2" | "cvv2_blocked" | "transaction_reversed" | "invalid_amount" | "amount_over_limit" | "count_over_limit" | "do_not_honor" | "insufficient_funds" | "suspected_fraud" | "transaction_not_permitted" | "authentication_required" | "decision_unavailable" | "service_unavailable";
+            /** @description Must be an instant such as 2030-12-01T00:00:00Z. */
+            readonly from?: string;
+            /** @description The end, excluded. */
+            readonly to?: string;
+            /** @description 1 to 100; default 100. */
+            readonly limit?: string;
+            /** @description From the `Link` header of the previous page. */
+            readonly cursor?: string;
+        };
         readonly AuthorizationSum: {
             readonly count: number;
             /** @description What they charge, in the smallest unit of `currency`. Other currencies are left out. */
@@ -2491,6 +2551,15 @@ export interface components {
             readonly controlledBy: readonly string[];
             readonly deliveriesSuspendedSince: string | null;
         };
+        readonly ClientAuthorizationFigures: {
+            readonly clientId: string;
+            readonly approved: number;
+            readonly declined: number;
+            /** @description By response code (ISO 8583, field 39). */
+            readonly declinedBy: {
+                readonly [key: string]: number;
+            };
+        };
         readonly ComponentEntry: {
             readonly entryId: string;
             /** @enum {string} */
@@ -2842,6 +2911,186 @@ export interface components {
             readonly requestedAt: string;
             /** @description Null until the erasure is complete. */
             readonly finishedAt: string | null;
+        };
+        readonly FoundAuthorization: {
+            /** @description Of the card. */
+            readonly clientId: string;
+            /** Format: uuid */
+            readonly authorizationId: string;
+            /** @example 4820117360 */
+            readonly publicToken: string;
+            readonly approved: boolean;
+            /**
+             * @description ISO 8583, field 39.
+             * @example 55
+             */
+            readonly responseCode: string;
+            /**
+             * @description Why: stable, so switch on it. On declines only.
+             * @example wrong_pin
+             * @enum {string}
+             */
+            readonly declineReason?: "plastic_not_activated" | "card_not_activated" | "card_restricted" | "card_lost" | "card_stolen" | "card_closed" | "card_expired" | "plastic_retired" | "wrong_expiry_date" | "inquiry_not_supported" | "currency_not_supported" | "merchant_category_not_allowed" | "merchant_not_allowed" | "country_not_allowed" | "channel_not_allowed" | "chip_data_missing" | "chip_data_disagrees" | "invalid_chip_data" | "chip_declined" | "fallback_not_allowed" | "cryptogram_replayed" | "wrong_cryptogram" | "wrong_card_value" | "wrong_cavv" | "chip_pin_blocked" | "pin_missing" | "invalid_pin_block" | "wrong_pin" | "pin_blocked" | "wrong_cvv2" | "cvv2_blocked" | "transaction_reversed" | "invalid_amount" | "amount_over_limit" | "count_over_limit" | "do_not_honor" | "insufficient_funds" | "suspected_fraud" | "transaction_not_permitted" | "authentication_required" | "decision_unavailable" | "service_unavailable";
+            /**
+             * @description What declined. On declines only.
+             * @example pin
+             * @enum {string}
+             */
+            readonly declinedBy?: "card" | "product_control" | "card_control" | "pin" | "cvv2" | "chip" | "client" | "fallback" | "service";
+            /**
+             * @description The control that declined, where one did.
+             * @example limits.day
+             */
+            readonly control?: string;
+            /** @description One sentence to the cardholder. On declines only. */
+            readonly advice?: string;
+            /**
+             * @description Whether the same purchase may succeed: `never`; `with_other_data`, such as the right PIN; `later`, after the card or the service has changed. On declines only.
+             * @enum {string}
+             */
+            readonly retry?: "never" | "with_other_data" | "later";
+            /**
+             * Format: uuid
+             * @description The payment that the approval opened or raised; left out if nothing is held.
+             * @example 01a207f1-05bc-71f8-97ce-911aef6582b9
+             */
+            readonly paymentId?: string;
+            /** @example chip */
+            readonly entryMode: string;
+            /**
+             * @description In the smallest unit of `currency`: 1234 is 12.34 EUR. 0 asks about the account.
+             * @example 1234
+             */
+            readonly amount?: number;
+            /**
+             * @description Must be an ISO 4217 code, such as EUR.
+             * @example EUR
+             */
+            readonly currency?: string;
+            /**
+             * @description What the cardholder is charged, if the network converted `amount`: in the smallest unit of `billingCurrency`.
+             * @example 1118
+             */
+            readonly billingAmount?: number;
+            /**
+             * @description Must be an ISO 4217 code, such as EUR.
+             * @example EUR
+             */
+            readonly billingCurrency?: string;
+            /**
+             * @description What of `amount` is paid out in cash, with the type `cashback`.
+             * @example 500
+             */
+            readonly cashbackAmount?: number;
+            /**
+             * @example purchase
+             * @enum {string}
+             */
+            readonly transactionType: "purchase" | "cash" | "cashback" | "quasiCash" | "refund" | "funding" | "credit" | "inquiry";
+            readonly merchant?: {
+                /** @example 000000012345678 */
+                readonly id?: string;
+                /** @example TERM0001 */
+                readonly terminalId?: string;
+                /**
+                 * @description Must not contain control characters, unpaired surrogates or a card number.
+                 * @example Corner Bakery
+                 */
+                readonly name?: string;
+                /**
+                 * @description Must not contain control characters, unpaired surrogates or a card number.
+                 * @example Madrid
+                 */
+                readonly city?: string;
+                /**
+                 * @description ISO 3166-1 alpha-3.
+                 * @example ESP
+                 */
+                readonly country?: string;
+                /**
+                 * @description Merchant category code (ISO 18245), four digits.
+                 * @example 5462
+                 */
+                readonly categoryCode?: string;
+            };
+            /**
+             * @description The network's own id of the transaction.
+             * @example 123456789012345
+             */
+            readonly networkTransactionId?: string;
+            /** @description What was approved of `amount`, with `10`: a part. */
+            readonly approvedAmount?: number;
+            /**
+             * @description The network's own.
+             * @example 512345678901
+             */
+            readonly reference: string;
+            /**
+             * Format: date-time
+             * @description When the request arrived.
+             */
+            readonly requestedAt: string;
+            /**
+             * Format: date-time
+             * @description When it was answered.
+             */
+            readonly decidedAt: string;
+            /** @description From the arrival of the request to its last check, without the commit. */
+            readonly durationMs: number;
+            readonly networkId: string;
+            readonly requestId: string;
+            readonly checks: readonly {
+                /**
+                 * @description `controls`: those without money. `shadow`: controls that decide nothing; they object. `answer`: of a repeat, whose first request was lost before it was answered.
+                 * @enum {string}
+                 */
+                readonly check: "card" | "postal_code" | "address_line" | "status" | "expiry" | "plastic" | "transaction_type" | "currency" | "shadow" | "controls" | "chip" | "cryptogram" | "card_value" | "cavv" | "offline_pin" | "pin_block" | "pin" | "cvv2" | "limits" | "decision" | "answer";
+                /**
+                 * @description `not_given`: the request had nothing to check. `blocked`: no try was left, and nothing was compared. `unresolved`: the HSM gave no answer.
+                 * @enum {string}
+                 */
+                readonly result: "passed" | "failed" | "not_given" | "blocked" | "unresolved";
+                /** @description The status that the card had. */
+                readonly cardStatusCode?: string;
+                /** @description After this check. */
+                readonly remainingTries?: number;
+                /** @description Of `cryptogram`: the transaction counter of the chip. */
+                readonly atc?: number;
+                /**
+                 * @description What a chip or a stripe had to report.
+                 * @example [
+                 *       "atc_jump"
+                 *     ]
+                 */
+                readonly findings?: readonly ("atc_jump" | "chip_declined" | "cryptogram_replayed" | "offline_pin_failed" | "offline_pin_blocked" | "command_failed" | "data_disagreement" | "data_missing" | "key_unknown" | "fallback" | "guessing" | "wrong_card_value" | "wrong_cavv")[];
+                /**
+                 * @description The control that objected.
+                 * @example limits.day
+                 */
+                readonly control?: string;
+                /**
+                 * @description Whose control it is.
+                 * @example card
+                 * @enum {string}
+                 */
+                readonly owner?: "product" | "card";
+                /**
+                 * @description Of `decision`: who decided, the endpoint of the client or what stood in.
+                 * @enum {string}
+                 */
+                readonly decidedBy?: "endpoint" | "fallback:timeout" | "fallback:error" | "rule:timeout" | "rule:error";
+                /**
+                 * @description Of `decision`: why it declined.
+                 * @example insufficient_funds
+                 */
+                readonly reason?: string;
+                /** @description From the arrival of the request. */
+                readonly afterMs: number;
+                /** @description The response code of the decline. */
+                readonly responseCode?: string;
+                /** @description The number of the spent try. */
+                readonly tryNumber?: number;
+            }[];
         };
         readonly FoundCard: {
             /** @example 4820117360 */
@@ -6267,12 +6516,60 @@ export interface operations {
             readonly 503: components["responses"]["Unavailable"];
         };
     };
+    readonly listAuthorizations: {
+        readonly parameters: {
+            readonly query?: {
+                readonly clientId?: string;
+                readonly outcome?: "approved" | "declined";
+                /** @description ISO 8583, field 39. */
+                readonly responseCode?: "00" | "03" | "05" | "10" | "13" | "14" | "41" | "43" | "46" | "51" | "54" | "55" | "57" | "59" | "61" | "62" | "65" | "75" | "78" | "86" | "88" | "91" | "94" | "96" | "1A" | "N7";
+                readonly declineReason?: "plastic_not_activated" | "card_not_activated" | "card_restricted" | "card_lost" | "card_stolen" | "card_closed" | "card_expired" | "plastic_retired" | "wrong_expiry_date" | "inquiry_not_supported" | "currency_not_supported" | "merchant_category_not_allowed" | "merchant_not_allowed" | "country_not_allowed" | "channel_not_allowed" | "chip_data_missing" | "chip_data_disagrees" | "invalid_chip_data" | "chip_declined" | "fallback_not_allowed" | "cryptogram_replayed" | "wrong_cryptogram" | "wrong_card_value" | "wrong_cavv" | "chip_pin_blocked" | "pin_missing" | "invalid_pin_block" | "wrong_pin" | "pin_blocked" | "wrong_cvv2" | "cvv2_blocked" | "transaction_reversed" | "invalid_amount" | "amount_over_limit" | "count_over_limit" | "do_not_honor" | "insufficient_funds" | "suspected_fraud" | "transaction_not_permitted" | "authentication_required" | "decision_unavailable" | "service_unavailable";
+                readonly from?: string;
+                /** @description The end, excluded. */
+                readonly to?: string;
+                /** @description 1 to 100; default 100. */
+                readonly limit?: number;
+                /** @description From the `Link` header of the previous page. */
+                readonly cursor?: string;
+            };
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description OK */
+            readonly 200: {
+                headers: {
+                    readonly "X-Request-Id": components["headers"]["X-Request-Id"];
+                    readonly "Api-Version": components["headers"]["Api-Version"];
+                    readonly Link: components["headers"]["Link"];
+                    readonly RateLimit: components["headers"]["RateLimit"];
+                    readonly "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": readonly components["schemas"]["FoundAuthorization"][];
+                };
+            };
+            readonly 400: components["responses"]["MalformedRequest"];
+            readonly 401: components["responses"]["Unauthenticated"];
+            readonly 403: components["responses"]["InsufficientScope"];
+            readonly 421: components["responses"]["MisdirectedRequest"];
+            readonly 422: components["responses"]["ValidationFailed"];
+            readonly 429: components["responses"]["RateLimited"];
+            readonly 500: components["responses"]["InternalError"];
+            readonly 503: components["responses"]["Unavailable"];
+        };
+    };
     readonly countAuthorizations: {
         readonly parameters: {
             readonly query: {
                 readonly from: string;
+                /** @description The end, excluded. */
                 readonly to: string;
-                readonly bucket: "minute" | "hour" | "day";
+                readonly bucket: "minute" | "hour" | "sixHours" | "day";
+                readonly clientId?: string;
             };
             readonly header?: never;
             readonly path?: never;
@@ -6291,6 +6588,42 @@ export interface operations {
                 };
                 content: {
                     readonly "application/json": readonly components["schemas"]["AuthorizationFigures"][];
+                };
+            };
+            readonly 400: components["responses"]["MalformedRequest"];
+            readonly 401: components["responses"]["Unauthenticated"];
+            readonly 403: components["responses"]["InsufficientScope"];
+            readonly 421: components["responses"]["MisdirectedRequest"];
+            readonly 422: components["responses"]["ValidationFailed"];
+            readonly 429: components["responses"]["RateLimited"];
+            readonly 500: components["responses"]["InternalError"];
+            readonly 503: components["responses"]["Unavailable"];
+        };
+    };
+    readonly countAuthorizationsByClient: {
+        readonly parameters: {
+            readonly query: {
+                readonly from: string;
+                /** @description The end, excluded. */
+                readonly to: string;
+            };
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description OK */
+            readonly 200: {
+                headers: {
+                    readonly "X-Request-Id": components["headers"]["X-Request-Id"];
+                    readonly "Api-Version": components["headers"]["Api-Version"];
+                    readonly RateLimit: components["headers"]["RateLimit"];
+                    readonly "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": readonly components["schemas"]["ClientAuthorizationFigures"][];
                 };
             };
             readonly 400: components["responses"]["MalformedRequest"];

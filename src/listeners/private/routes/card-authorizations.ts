@@ -2,7 +2,6 @@ import Type from 'typebox'
 import { isUuid } from '../../../domain/identifiers.ts'
 import * as records from '../../../operations/authorizations/records.ts'
 import { cutPage, PageQuerySchema, parseLimit, readCursor } from '../../http/pages.ts'
-import { closed } from '../../http/validation.ts'
 import { type PrivateApi, parsePublicToken, support } from '../api.ts'
 import * as schemas from '../schemas/card-authorizations.ts'
 
@@ -55,35 +54,5 @@ export function cardAuthorizationRoutes({ app, cards }: PrivateApi): void {
       const publicToken = parsePublicToken(request)
       return records.findAuthorization(cards, publicToken, authorizationId)
     },
-  )
-}
-
-/** Counts approved and declined authorizations for a chart. */
-export function authorizationCountsRoute({ app, cards }: PrivateApi): void {
-  app.get(
-    '/figures/authorizations',
-    {
-      config: support,
-      schema: {
-        operationId: 'countAuthorizations',
-        summary: 'Count approvals and declines over time',
-        description:
-          'By intervals of a `minute` (at most a day), an `hour` (31 days) or a `day` (100 ' +
-          'days). Intervals without requests are omitted. Requests about unknown cards are not ' +
-          'counted.',
-        tags: ['Figures'],
-        querystring: Type.Object(
-          {
-            from: Type.String({ format: 'instant' }),
-            to: Type.String({ format: 'instant' }),
-            bucket: Type.Enum(['minute', 'hour', 'day'] as const),
-          },
-          closed,
-        ),
-        response: { 200: Type.Array(schemas.AuthorizationFiguresSchema) },
-      },
-    },
-    async ({ query: { bucket, from, to } }) =>
-      records.countAnswers(cards, { bucket, from: new Date(from), to: new Date(to) }),
   )
 }

@@ -1,8 +1,6 @@
 import Type from 'typebox'
 import { authorizationMembers, checkMembers } from '../../http/authorization-members.ts'
 
-const instant = Type.String({ format: 'date-time' })
-
 const CheckSchema = Type.Object({
   ...checkMembers,
   afterMs: Type.Integer({ description: 'From the arrival of the request.' }),
@@ -18,17 +16,4 @@ export const RecordedAuthorizationSchema = Type.Object({
   networkId: Type.String(),
   requestId: Type.String(),
   checks: Type.Array(CheckSchema),
-})
-
-export const AuthorizationFiguresSchema = Type.Object({
-  from: instant,
-  approved: Type.Integer(),
-  declined: Type.Integer(),
-  declinedBy: Type.Record(Type.String(), Type.Integer(), {
-    description: 'By response code (ISO 8583, field 39).',
-  }),
-  approvedAmounts: Type.Record(Type.String(), Type.Integer(), {
-    description: 'What approvals held, by currency (ISO 4217), in its smallest unit.',
-    examples: [{ EUR: 123400 }],
-  }),
 })

@@ -60,6 +60,8 @@ create table payment_message (
   message_id uuid not null,
   -- Null for a reversal that came before its original, or whose original was declined.
   payment_id uuid,
+  -- The card of the line that an increment was requested for; null for the card of its payment.
+  increment_token text,
   position integer not null check (position >= 0),
   kind text not null
     check (kind in ('increment', 'reversal', 'advice', 'clearing', 'refund', 'expiry')),

@@ -13,7 +13,7 @@
 -- leaves a part that may be approved, the answer is 10 with approved_amount, and is not stored
 -- either. p_spending is null without controls.
 --
--- Lock order: card, chip, transaction, key, spending, mistake.
+-- Lock order: card of a raised payment, card, chip, transaction, key, spending, mistake.
 --
 -- p_held_amount is what an approval holds, null if it holds nothing: its payment, which has the id
 -- of the authorization, is opened with the answer. An increment (p_is_increment) raises the payment
@@ -89,8 +89,9 @@ create or replace function answer_authorization(
 language plpgsql
 as $function$
 declare
-  v_card card := lock_card(p_public_token);
-  v_sequence integer := v_card.last_sequence + 1;
+  v_card card;
+  v_sequence integer;
+  v_payment_token text := p_public_token;
   v_payment_id uuid;
   v_raised record;
   v_increment record;
@@ -107,6 +108,14 @@ declare
   v_key_hash bytea;
   v_is_reserved boolean;
 begin
+  if p_is_increment and p_held_amount is not null then
+    v_payment_token := find_card_of_payment(
+      p_public_token, p_network_id, p_raised_payment_id, p_network_transaction_id
+    );
+    perform lock_card(v_payment_token);
+  end if;
+  v_card := lock_card(p_public_token);
+  v_sequence := v_card.last_sequence + 1;
   is_answered := false;
   is_flagged := false;
   is_reversed := p_held_amount is not null and not p_is_increment
@@ -143,7 +152,7 @@ begin
   end if;
   if p_is_increment and p_held_amount is not null and p_response_code = '00' then
     v_increment := compute_increment(
-      p_public_token, p_network_id, p_network_transaction_id, p_raised_payment_id, p_held_amount,
+      v_payment_token, p_network_id, p_network_transaction_id, p_raised_payment_id, p_held_amount,
       p_is_new_total, p_held_currency_code, p_spending
     );
     v_held_amount := v_increment.added;
@@ -179,9 +188,9 @@ begin
   -- An increment raises a payment; any other approval that holds an amount opens one.
   elsif p_held_amount is not null and p_is_increment and v_response_code in ('00', '10') then
     v_raised := raise_payment(
-      p_public_token, p_client_id, p_network_id, p_network_transaction_id, p_raised_payment_id,
-      p_authorization_id, p_request_id, p_reference, v_held_amount, p_held_currency_code,
-      p_hold_expires_at
+      v_payment_token, p_public_token, p_client_id, p_network_id, p_network_transaction_id,
+      p_raised_payment_id, p_authorization_id, p_request_id, p_reference, v_held_amount,
+      p_held_currency_code, p_hold_expires_at
     );
     v_payment_id := (v_raised.raised).payment_id;
     is_flagged := coalesce(v_payment_id <> p_raised_payment_id, false);
@@ -227,19 +236,14 @@ begin
   perform record_event(
     p_public_token, v_sequence, p_client_id, v_event_type, p_request_id, v_details, null, null
   );
-  if v_payment_id is not null and p_is_increment then
-    v_sequence := v_sequence + 1;
-    perform record_event(
-      p_public_token, v_sequence, p_client_id, 'payment.changed', p_request_id,
-      describe_payment_change(
-        v_raised.raised, p_authorization_id, 'increment', v_raised.effect, v_held_amount, null
-      ),
-      null, null
-    );
-  end if;
   update card
   set last_sequence = v_sequence
   where public_token = p_public_token;
+  if v_payment_id is not null and p_is_increment then
+    perform record_increment(
+      v_raised.raised, p_authorization_id, v_raised.effect, v_held_amount, p_request_id
+    );
+  end if;
   if p_mistakes is not null then
     is_guessing := count_mistake(
       p_public_token, p_network_id, p_mistake, p_mistakes, p_window

@@ -7,7 +7,8 @@
 -- leaves a part that may be approved, the answer is 10 with approved_amount, and is not stored
 -- either.
 --
--- Lock order: card, counter, key, spending; the card is locked only if it gets an event. The first
+-- Lock order: card of a raised payment, card, counter, key, spending; the card is locked only if it
+-- gets an event. The first
 -- stored answer of a key stays. The answer of this call is stored only if p_foreseen_tries remain,
 -- because it was sealed before the number was known. If another answer was first, or the key was
 -- deleted, the network received 96, and 96 is recorded, as service_unavailable of
@@ -79,6 +80,7 @@ as $function$
 #variable_conflict use_column
 declare
   v_card card;
+  v_payment_token text := p_public_token;
   v_settled record;
   v_first_answer bytea;
   v_is_open boolean;
@@ -99,6 +101,12 @@ declare
   -- Citus rejects clock functions in an update.
   v_decided_at timestamptz;
 begin
+  if p_is_increment and p_held_amount is not null then
+    v_payment_token := find_card_of_payment(
+      p_public_token, p_network_id, p_raised_payment_id, p_network_transaction_id
+    );
+    perform lock_card(v_payment_token);
+  end if;
   if p_event_type is not null or p_comparison = 'mismatch' then
     v_card := lock_card(p_public_token);
     if v_card.public_token is null then
@@ -160,7 +168,7 @@ begin
   end if;
   if p_is_increment and p_held_amount is not null and v_response_code = '00' then
     v_increment := compute_increment(
-      p_public_token, p_network_id, p_network_transaction_id, p_raised_payment_id, p_held_amount,
+      v_payment_token, p_network_id, p_network_transaction_id, p_raised_payment_id, p_held_amount,
       p_is_new_total, p_held_currency_code, p_spending
     );
     v_held_amount := v_increment.added;
@@ -196,7 +204,7 @@ begin
   -- An increment raises a payment; any other approval that holds an amount opens one.
   elsif p_held_amount is not null and v_response_code in ('00', '10') and p_is_increment then
     v_raised := raise_payment(
-      p_public_token, v_card.client_id, p_network_id, p_network_transaction_id,
+      v_payment_token, p_public_token, v_card.client_id, p_network_id, p_network_transaction_id,
       p_raised_payment_id, p_authorization_id, p_request_id, p_reference, v_held_amount,
       p_held_currency_code, p_hold_expires_at
     );
@@ -236,20 +244,15 @@ begin
       null
     );
   end if;
-  if v_payment_id is not null and p_is_increment then
-    v_sequence := v_sequence + 1;
-    perform record_event(
-      p_public_token, v_sequence, v_card.client_id, 'payment.changed', p_request_id,
-      describe_payment_change(
-        v_raised.raised, p_authorization_id, 'increment', v_raised.effect, v_held_amount, null
-      ),
-      null, null
-    );
-  end if;
   if v_sequence > v_card.last_sequence then
     update card
     set last_sequence = v_sequence
     where card.public_token = p_public_token;
+  end if;
+  if v_payment_id is not null and p_is_increment then
+    perform record_increment(
+      v_raised.raised, p_authorization_id, v_raised.effect, v_held_amount, p_request_id
+    );
   end if;
   update authorization_request as request
   set result = p_comparison,

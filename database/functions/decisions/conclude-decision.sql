@@ -16,7 +16,8 @@
 -- An increment that was to be a new total adds what is missing to it now. If an increment named a
 -- payment that it does not raise, it is flagged, and p_flagged_answer is stored.
 --
--- Lock order: card, decision, transaction, key, payment, authorization, spending.
+-- Lock order: card of a raised payment, card, decision, transaction, key, payment, authorization,
+-- spending.
 --
 -- Returns one of these outcomes, with the answer that was recorded:
 --   concluded: it was concluded now.
@@ -63,8 +64,9 @@ language plpgsql
 as $function$
 #variable_conflict use_column
 declare
-  v_card card := lock_card(p_public_token);
-  v_sequence integer := v_card.last_sequence + 1;
+  v_card card;
+  v_sequence integer;
+  v_payment_token text;
   v_decision decision;
   v_request authorization_request;
   v_pending jsonb;
@@ -76,6 +78,10 @@ declare
   -- Citus rejects clock functions in an update.
   v_concluded_at timestamptz;
 begin
+  v_payment_token := find_card_of_decision(p_public_token, p_decision_id);
+  perform lock_card(v_payment_token);
+  v_card := lock_card(p_public_token);
+  v_sequence := v_card.last_sequence + 1;
   select * into v_decision
   from decision
   where decision.public_token = p_public_token and decision.decision_id = p_decision_id
@@ -98,7 +104,7 @@ begin
   v_pending := v_decision.pending::jsonb;
   called_answer := v_decision.called_answer;
   v_is_increment := jsonb_typeof(v_pending -> 'increment') = 'object';
-  is_reversed := is_decision_reversed(v_decision, v_request, p_now);
+  is_reversed := is_decision_reversed(v_decision, v_request, v_payment_token, p_now);
   is_taken := is_claim_taken(v_pending -> 'claim');
   if called_answer is distinct from p_called_answer or is_reversed <> p_is_reversed
     or is_taken <> p_is_taken
@@ -123,7 +129,7 @@ begin
       v_held_amount := least(
         p_held_amount,
         (compute_increment(
-          p_public_token, v_request.network_id, v_request.network_transaction_id,
+          v_payment_token, v_request.network_id, v_request.network_transaction_id,
           (v_pending #>> '{increment,paymentId}')::uuid,
           coalesce(v_request.billing_amount, v_request.amount), true,
           v_decision.held_currency_code, null
@@ -137,7 +143,7 @@ begin
     end if;
     if v_is_increment then
       v_raised := raise_payment(
-        p_public_token, v_decision.client_id, v_request.network_id,
+        v_payment_token, p_public_token, v_decision.client_id, v_request.network_id,
         v_request.network_transaction_id, (v_pending #>> '{increment,paymentId}')::uuid,
         v_decision.authorization_id, v_request.request_id, v_request.reference, v_held_amount,
         v_decision.held_currency_code, p_hold_expires_at
@@ -173,20 +179,15 @@ begin
     end,
     v_request.request_id, v_details, null, null
   );
-  if payment_id is not null and v_is_increment then
-    v_sequence := v_sequence + 1;
-    perform record_event(
-      p_public_token, v_sequence, v_decision.client_id, 'payment.changed', v_request.request_id,
-      describe_payment_change(
-        v_raised.raised, v_decision.authorization_id, 'increment', v_raised.effect, v_held_amount,
-        null
-      ),
-      null, null
-    );
-  end if;
   update card
   set last_sequence = v_sequence
   where card.public_token = p_public_token;
+  if payment_id is not null and v_is_increment then
+    perform record_increment(
+      v_raised.raised, v_decision.authorization_id, v_raised.effect, v_held_amount,
+      v_request.request_id
+    );
+  end if;
   update authorization_request as request
   set response_code = p_response_code,
     checks = p_checks,

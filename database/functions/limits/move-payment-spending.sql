@@ -15,31 +15,29 @@ declare
     - (p_before.approved - p_before.reversed);
   v_cleared bigint := derive_open_amount(p_after) + p_after.cleared
     - derive_open_amount(p_before) - p_before.cleared;
-  v_authorization_ids uuid[];
-  v_authorization_id uuid;
+  v_message record;
   v_left bigint;
 begin
   if v_authorized = 0 and v_cleared = 0 then
     return;
   end if;
-  v_authorization_ids := array(
-    select message.message_id
-    from payment_message as message
-    where message.public_token = p_after.public_token
-      and message.payment_id = p_after.payment_id and message.effect = 'raise'
-    order by message.position desc
-  ) || p_after.payment_id;
-  select case request.spending ->> 'basis' when 'cleared' then v_cleared else v_authorized end
-  into v_left
-  from authorization_request as request
-  where request.public_token = p_after.public_token
-    and request.authorization_id = any (v_authorization_ids) and request.spending is not null
-  order by array_position(v_authorization_ids, request.authorization_id) desc
-  limit 1;
-  foreach v_authorization_id in array v_authorization_ids loop
-    exit when coalesce(v_left, 0) = 0;
+  v_left := case find_first_spending(p_after) ->> 'basis'
+    when 'cleared' then v_cleared
+    else v_authorized
+  end;
+  for v_message in
+    select coalesce(increment_token, public_token) as public_token, message_id
+    from payment_message
+    where public_token = p_after.public_token and payment_id = p_after.payment_id
+      and effect = 'raise'
+    order by position desc
+  loop
+    exit when v_left = 0;
     v_left := v_left
-      - coalesce(move_spending(p_after.public_token, v_authorization_id, v_left), 0);
+      - coalesce(move_spending(v_message.public_token, v_message.message_id, v_left), 0);
   end loop;
+  if v_left <> 0 then
+    perform move_spending(p_after.public_token, p_after.payment_id, v_left);
+  end if;
 end
 $function$;

@@ -1,7 +1,7 @@
 -- Computes what an approved increment adds to the payment that it would raise, and what it takes
 -- from the limits: p_spending for reserve_spending, null without controls. If it would open a
--- payment of its own, it adds p_amount, and p_spending stays. The caller has locked the card, so
--- that no other message is counted twice.
+-- payment of its own, it adds p_amount, and p_spending stays. p_public_token is the card of the
+-- payment. The caller has locked it, so that no other message is counted twice.
 --
 -- With p_is_new_total, p_amount is the new total, and the increment adds the difference, at least
 -- nothing. If limits count what is open and cleared, as the first approval of the payment or else
@@ -25,7 +25,6 @@ declare
   v_payment payment := find_payment_to_change(
     p_public_token, p_network_id, p_payment_id, p_network_transaction_id
   );
-  v_authorization_ids uuid[];
   v_first jsonb;
   v_counted bigint;
   v_held bigint := v_payment.approved - v_payment.reversed;
@@ -37,19 +36,7 @@ begin
   then
     return;
   end if;
-  v_authorization_ids := array(
-    select message.message_id
-    from payment_message as message
-    where message.public_token = p_public_token and message.payment_id = v_payment.payment_id
-      and message.effect = 'raise'
-    order by message.position desc
-  ) || v_payment.payment_id;
-  select request.spending into v_first
-  from authorization_request as request
-  where request.public_token = p_public_token
-    and request.authorization_id = any (v_authorization_ids) and request.spending is not null
-  order by array_position(v_authorization_ids, request.authorization_id) desc
-  limit 1;
+  v_first := find_first_spending(v_payment);
   if p_is_new_total then
     added := greatest(0, p_amount - v_held);
   end if;

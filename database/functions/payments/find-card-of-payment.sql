@@ -1,5 +1,7 @@
 -- Finds the card of the line whose payment a message names. A message may carry the number of the
--- successor, while the payment belongs to the card that it replaced.
+-- successor, while the payment belongs to the card that it replaced. Of several payments with one
+-- network transaction id, one that is open or partly cleared comes first, then that of the newest
+-- card.
 --
 -- Returns the card that the message names if the payment is its own, or no card has it. Locks
 -- nothing: a payment stays with its card.
@@ -16,6 +18,8 @@ declare
   v_generation integer;
   v_line text[];
   v_public_token text;
+  v_is_open boolean;
+  v_found_token text;
 begin
   select line_token, generation into v_line_token, v_generation
   from card
@@ -33,21 +37,26 @@ begin
   ) || v_line_token;
   foreach v_public_token in array v_line loop
     if p_payment_id is not null then
-      perform
+      select true into v_is_open
       from payment
       where public_token = v_public_token and payment_id = p_payment_id
         and network_id = p_network_id;
     else
-      perform
+      -- Not derive_payment_state: on a cluster, each shard has a row type of its own.
+      select not (is_final or is_expired or (cleared = 0 and approved = reversed)) into v_is_open
       from payment
       where public_token = v_public_token and network_transaction_id = p_network_transaction_id
         and network_id = p_network_id
+      order by 1 desc
       limit 1;
     end if;
-    if found then
+    if v_is_open then
       return v_public_token;
     end if;
+    if v_is_open is not null then
+      v_found_token := coalesce(v_found_token, v_public_token);
+    end if;
   end loop;
-  return p_public_token;
+  return coalesce(v_found_token, p_public_token);
 end
 $function$;

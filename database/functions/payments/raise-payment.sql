@@ -1,12 +1,16 @@
 -- Raises the hold of a payment by an approved increment. The increment opens a payment of its own
 -- if no open or partly cleared payment is found, its currency differs, or its sum would be too
--- large. The caller has locked the card, and records the event.
+-- large. The caller has locked the cards, and records the event (record_increment).
+--
+-- p_public_token is the card of the payment (find_card_of_payment). p_increment_token is the card of
+-- the increment, which has the payment that the increment opens.
 --
 -- The increment is the authorization p_authorization_id. Its message has the same id.
 --
 -- Returns the payment, and what was done (src/domain/payment.ts).
 create or replace function raise_payment(
   p_public_token text,
+  p_increment_token text,
   p_client_id text,
   p_network_id text,
   p_network_transaction_id text,
@@ -51,17 +55,18 @@ begin
       currency_code, approved, hold_expires_at
     )
     values (
-      p_public_token, p_authorization_id, p_client_id, p_network_id, p_network_transaction_id,
+      p_increment_token, p_authorization_id, p_client_id, p_network_id, p_network_transaction_id,
       'increment', p_currency_code, p_amount, p_hold_expires_at
     )
     returning * into v_payment;
   end if;
   insert into payment_message (
-    public_token, message_id, payment_id, position, kind, network_id, network_transaction_id,
-    reference, request_id, effect, amount, applied, currency_code
+    public_token, message_id, payment_id, increment_token, position, kind, network_id,
+    network_transaction_id, reference, request_id, effect, amount, applied, currency_code
   )
   values (
-    p_public_token, p_authorization_id, v_payment.payment_id, v_payment.message_count, 'increment',
+    v_payment.public_token, p_authorization_id, v_payment.payment_id,
+    nullif(p_increment_token, v_payment.public_token), v_payment.message_count, 'increment',
     p_network_id, p_network_transaction_id, p_reference, p_request_id, raise_payment.effect,
     p_amount, p_amount, p_currency_code
   );

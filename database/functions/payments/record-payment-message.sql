@@ -5,8 +5,9 @@
 -- (find_card_of_payment): that card has the message and the event, which names the card that took
 -- its place. card_token is returned with the first three outcomes below.
 --
--- The first message of a network under a key decides. A repeat changes nothing and returns what was
--- done first. Lock order: card, payment, authorization, spending.
+-- The first message of a network under a key decides, whichever cards of the line a message and its
+-- repeat name. A repeat changes nothing and returns what was done first. Lock order: first card of
+-- the line, card, payment, authorization, spending.
 --
 -- p_is_key_shared says that advices, clearings and refunds have one list of keys.
 --
@@ -56,6 +57,7 @@ language plpgsql
 as $function$
 #variable_conflict use_column
 declare
+  v_line text[];
   v_public_token text;
   v_card card;
   v_known payment_message;
@@ -81,6 +83,23 @@ declare
     ' ', v_message, p_amount, p_currency_code, case when p_is_remaining then 'remaining' end
   );
 begin
+  v_line := lock_line_of_message(p_public_token);
+  foreach v_public_token in array coalesce(v_line, '{}') loop
+    select * into v_known
+    from payment_message as message
+    where message.message_key = p_message_key and message.public_token = v_public_token
+      and message.network_id = p_network_id and message.kind = any (v_kinds);
+    if found then
+      outcome := case when v_known.stated = v_stated then 'repeated' else 'reused' end;
+      card_token := v_public_token;
+      message_id := v_known.message_id;
+      payment_id := v_known.payment_id;
+      effect := v_known.effect;
+      amount := v_known.amount;
+      applied := v_known.applied;
+      return;
+    end if;
+  end loop;
   v_public_token := find_card_of_payment(
     p_public_token, p_network_id, p_payment_id, p_network_transaction_id
   );
@@ -90,19 +109,6 @@ begin
     return;
   end if;
   card_token := v_public_token;
-  select * into v_known
-  from payment_message as message
-  where message.message_key = p_message_key and message.public_token = v_public_token
-    and message.network_id = p_network_id and message.kind = any (v_kinds);
-  if found then
-    outcome := case when v_known.stated = v_stated then 'repeated' else 'reused' end;
-    message_id := v_known.message_id;
-    payment_id := v_known.payment_id;
-    effect := v_known.effect;
-    amount := v_known.amount;
-    applied := v_known.applied;
-    return;
-  end if;
   v_payment := find_payment_to_change(
     v_public_token, p_network_id, p_payment_id, p_network_transaction_id
   );

@@ -10,6 +10,7 @@ import {
 } from '../../domain/payment.ts'
 import { Problem } from '../../domain/problem.ts'
 import type { TransactionType } from '../../domain/transaction.ts'
+import { findLineToken } from '../../storage/cards/lines.ts'
 import { findOwner } from '../../storage/cards/search.ts'
 import type { Database } from '../../storage/engine/database.ts'
 import * as stored from '../../storage/payments/payments.ts'
@@ -116,7 +117,8 @@ export async function findPayment(
 }
 
 /**
- * One payment of a card of any client, with the messages after its authorization.
+ * One payment of a card of any client, with the messages after its authorization. An increment of
+ * the card may have raised a payment of another card of its line.
  * @throws `Problem` `not_found`.
  */
 export async function findPaymentOfAnyCard(
@@ -124,9 +126,23 @@ export async function findPaymentOfAnyCard(
   publicToken: PublicToken,
   paymentId: string,
 ): Promise<PaymentWithMessages> {
-  const row = isUuid(paymentId) && (await stored.findCardPayment(database, publicToken, paymentId))
+  const row =
+    isUuid(paymentId) &&
+    ((await stored.findCardPayment(database, publicToken, paymentId)) ??
+      (await findPaymentOfLine(database, publicToken, paymentId)))
   if (!row) throw new Problem('not_found', { detail: noPayment })
   return addMessages(database, row)
+}
+
+async function findPaymentOfLine(
+  database: Database,
+  publicToken: PublicToken,
+  paymentId: string,
+): Promise<stored.PaymentRow | null> {
+  const payment = await stored.findPaymentOfAnyClient(database, paymentId)
+  if (!payment) return null
+  const lineToken = await findLineToken(database, publicToken)
+  return lineToken === (await findLineToken(database, payment.publicToken)) ? payment : null
 }
 
 async function addMessages(

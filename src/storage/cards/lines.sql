@@ -1,5 +1,10 @@
 -- The cards of a line with their plastics (database/functions/card-life/list-line.sql).
 
+-- name: find_line_token
+select line_token as "lineToken"
+from card
+where public_token = :publicToken;
+
 -- name: list_line
 select line.public_token as "publicToken", line.generation,
   line.replaced_token as "replacementFor", line.replacement_reason as "replacementReason",

@@ -4,7 +4,7 @@ import type { DeliveryStatus } from '../../domain/delivery.ts'
 import type { ProductId, PublicToken } from '../../domain/identifiers.ts'
 import type { CardType } from '../../domain/product.ts'
 import type { ReplacementReason } from '../../domain/replacement.ts'
-import type { Connection } from '../engine/database.ts'
+import { type Connection, firstRow } from '../engine/database.ts'
 import { loadStatements } from '../engine/statements.ts'
 
 const declare = loadStatements(import.meta.url)
@@ -59,3 +59,14 @@ export const listLine = (
   connection: Connection,
   page: LinePage,
 ): Promise<readonly PlasticOfLine[]> => select(connection, page)
+
+const selectToken = declare<{ publicToken: PublicToken }, { lineToken: PublicToken }>(
+  'find_line_token',
+)
+
+/** Returns the first card of the line of a card; null if no card has this token. */
+export const findLineToken = async (
+  connection: Connection,
+  publicToken: PublicToken,
+): Promise<PublicToken | null> =>
+  firstRow(await selectToken(connection, { publicToken }))?.lineToken ?? null

@@ -117,6 +117,88 @@ onEachEngine((engine) => {
     )
   })
 
+  /** Sends clearings that name a card, and returns the result of each. */
+  const clear = async (card: IssuedCard, ...records: readonly object[]) => {
+    const clearings = records.map((record) => ({ pan: card.pan, currency: 'EUR', ...record }))
+    const options = { as: 'network', listener: 'private', body: { clearings } } as const
+    const { json, status, text } = await service.call('POST', '//network/clearings', options)
+    assert.equal(status, 200, text)
+    return json.results
+  }
+
+  const sumsOf = (publicToken: string) =>
+    sql<{ approved: number; cleared: number; refunded: number }>(
+      service.database,
+      `select approved::integer, cleared::integer, refunded::integer from payment
+       where public_token = $1 order by payment_id`,
+      [publicToken],
+    )
+
+  const increment = async (card: IssuedCard, amount: number, networkTransactionId: string) => {
+    const named = { networkTransactionId, isIncrement: true }
+    return (await ask(service, { pan: card.pan, amount, currency: 'EUR', ...named })).json
+  }
+
+  test('an increment under the new number raises the payment of the replaced card', async () => {
+    const card = await physicalCard()
+    const limits = [{ period: 'month', maximumAmount: 1_000 }]
+    const path = `/cards/${card.publicToken}/controls`
+    await service.call('PUT', path, { body: { version: 0, limits } })
+    const id = transactionId()
+    assert.equal(await pay(card, 100, id), '00')
+    const successor = await renumber(card)
+    assert.equal((await increment(successor, 50, id)).responseCode, '00')
+    assert.deepEqual(await sumsOf(card.publicToken), [{ approved: 150, cleared: 0, refunded: 0 }])
+    assert.deepEqual(await sumsOf(successor.publicToken), [])
+    const [newest] = (await service.call('GET', `/cards/${successor.publicToken}/authorizations`))
+      .json
+    const read = await service.call('GET', `/payments/${newest.paymentId}`)
+    assert.equal(read.json.publicToken, card.publicToken)
+    const asOperator = { as: 'admin', listener: 'private' } as const
+    const shown = `//cards/${successor.publicToken}/payments/${newest.paymentId}`
+    assert.equal((await service.call('GET', shown, asOperator)).json.publicToken, card.publicToken)
+    assert.equal(await pay(successor, 851, transactionId()), '61')
+    assert.equal((await reverse(successor, id, 150)).status, 200)
+    assert.equal(await pay(successor, 1_000, transactionId()), '00')
+    const events = await sql<{ token: string; type: string; details: string }>(
+      service.database,
+      `select public_token as token, type, details from event
+       where public_token = any ($1) and type = 'payment.changed' order by event_id`,
+      [[card.publicToken, successor.publicToken]],
+    )
+    assert.deepEqual(
+      events.map(({ details, token }) => [token, JSON.parse(details).currentCard]),
+      [
+        [card.publicToken, successor.publicToken],
+        [card.publicToken, successor.publicToken],
+      ],
+    )
+  })
+
+  test('a repeat of a clearing or refund moves nothing, whichever card of the line it names', async () => {
+    const card = await physicalCard()
+    const id = transactionId()
+    assert.equal(await pay(card, 100, id), '00')
+    const successor = await renumber(card)
+    const clearing = { clearingId: randomUUID(), networkTransactionId: id, amount: 40 }
+    const [first] = await clear(successor, { ...clearing, isFinal: false })
+    assert.equal((await increment(successor, 50, id)).responseCode, '00')
+    const [again] = await clear(successor, { ...clearing, isFinal: false })
+    assert.deepEqual(again, first)
+    const refund = { clearingId: randomUUID(), amount: 30, isRefund: true }
+    const [credited] = await clear(card, refund)
+    const [repeated] = await clear(successor, refund)
+    assert.deepEqual(repeated, credited)
+    const late = { clearingId: randomUUID(), amount: 7, isRefund: true }
+    await Promise.all([clear(card, late), clear(successor, late), clear(card, late)])
+    assert.deepEqual(await sumsOf(successor.publicToken), [])
+    assert.deepEqual(await sumsOf(card.publicToken), [
+      { approved: 150, cleared: 40, refunded: 0 },
+      { approved: 0, cleared: 0, refunded: 30 },
+      { approved: 0, cleared: 0, refunded: 7 },
+    ])
+  })
+
   test('of many replacements of a card at once, one is done, and the others name it', async () => {
     const count = Number(process.env.REPLACEMENTS_AT_ONCE ?? 200)
     const card = await physicalCard()

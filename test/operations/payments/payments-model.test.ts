@@ -331,8 +331,8 @@ const faults: Readonly<
   Record<string, { readonly from: string; readonly to: string; readonly also?: string }>
 > = {
   'a reversal that is counted twice': {
-    from: '  if found then\n    outcome := case',
-    to: '  if false then\n    outcome := case',
+    from: '    if found then\n      outcome := case',
+    to: '    if false then\n      outcome := case',
     also: 'drop index payment_message_by_key',
   },
   'an increment after the final clearing': {
@@ -349,12 +349,12 @@ const faults: Readonly<
     to: "when 'open' then 'expire' when 'expired' then 'expire'",
   },
   'limits that an expiry gives back, whatever their basis': {
-    from: "when 'cleared' then v_cleared else v_authorized end",
-    to: "when 'cleared' then v_cleared else v_cleared end",
+    from: "when 'cleared' then v_cleared\n    else v_authorized",
+    to: "when 'cleared' then v_cleared\n    else v_cleared",
   },
   'limits whose basis changes with an increment': {
-    from: 'order by array_position(v_authorization_ids, request.authorization_id) desc',
-    to: 'order by array_position(v_authorization_ids, request.authorization_id)',
+    from: '    return v_spending;\n  end if;\n  for',
+    to: '  end if;\n  for',
   },
   'new totals that are added': {
     from: 'added := greatest(0, p_amount - v_held);',

@@ -98,7 +98,7 @@ create index card_metadata_by_value
   on card_metadata (client_id, key, value, created_at, public_token);
 
 -- The renewals that a client ordered together. A job lists its cards once, in the order of
--- card_by_client_expiry, and then orders the renewal of each. A dry run orders nothing.
+-- card_by_product, and then orders the renewal of each. A dry run orders nothing.
 create table renewal_job (
   job_id uuid primary key,
   client_id text not null,
@@ -107,9 +107,8 @@ create table renewal_job (
   is_dry_run boolean not null,
   request_id text not null,
   state text not null default 'Listing' check (state in ('Listing', 'Working', 'Done')),
-  -- The last card that was listed.
-  listed_valid_until date,
-  listed_status_code text,
+  -- The last card that was walked over.
+  listed_card_type text,
   listed_created_at timestamptz,
   listed_token text,
   requested_at timestamptz not null default now(),

@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto'
+import { formatDate } from '../../domain/calendar.ts'
 import type { Requester } from '../../domain/client.ts'
 import type { ProductId, PublicToken } from '../../domain/identifiers.ts'
 import { Problem } from '../../domain/problem.ts'
@@ -103,7 +104,7 @@ function composeJob(
 /** The number of cards that are renewed at a time. */
 const atOnce = 8
 
-/** The number of cards that are listed in one transaction, or read at a time. */
+/** The number of cards that are renewed in one turn of a job, or deleted at a time. */
 const stepSize = 200
 
 /** The number of jobs that take turns. */
@@ -141,7 +142,7 @@ async function takeTurn(
 ): Promise<void> {
   if (job.state === 'Working') return renewNextCards(context, job, stop)
   await context.database.transaction((connection) =>
-    storedJobs.listNextCards(connection, job, stepSize),
+    storedJobs.listNextCards(connection, job, formatDate(context.now())),
   )
 }
 

@@ -24,29 +24,33 @@ order by outcome;
 -- name: list_jobs_to_do
 select job_id::text as "jobId", client_id as "clientId", product_id as "productId",
   expiring_before as "expiringBefore", is_dry_run as "isDryRun", request_id as "requestId", state,
-  coalesce(listed_valid_until, '0001-01-01') as "listedValidUntil",
-  coalesce(listed_status_code, '') as "listedStatusCode",
-  to_char(coalesce(listed_created_at, '0001-01-01') at time zone 'UTC',
-    'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') as "listedCreatedAt",
+  -- The place before the first card, in descending order, without a card.
+  coalesce(listed_card_type, '~') as "listedCardType",
+  coalesce(
+    to_char(listed_created_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"'), 'infinity'
+  ) as "listedCreatedAt",
   coalesce(listed_token, '') as "listedToken"
 from renewal_job
 where state <> 'Done'
 order by requested_at, job_id
 limit :limit;
 
--- The columns are those of card_by_client_expiry, so that a page is one walk of it.
+-- One step of a walk over all cards of the product, and whether each is due. The order has no
+-- column that an act of a card changes, except that a conversion makes a virtual card physical: it
+-- then comes later. So no card that is due all the time is missed. The limit is a number, because
+-- the planner would assume a tenth of all cards for a parameter, and sort them.
 -- name: list_cards_of_job
-select public_token as "publicToken", product_id as "productId", valid_until as "validUntil",
-  status_code as "statusCode",
-  to_char(created_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') as "createdAt"
+select public_token as "publicToken", card_type as "cardType",
+  to_char(created_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') as "createdAt",
+  status_code not in ('41', '43', '46', '54', '83') and valid_until >= :today::date
+    and valid_until < :expiringBefore::date as "isDue"
 from card
-where client_id = :clientId and status_code not in ('41', '43', '46', '54', '83')
-  and valid_until < :expiringBefore
-  and (valid_until, status_code, created_at, public_token) > (
-    :afterValidUntil::date, :afterStatusCode::text, :afterCreatedAt::timestamptz, :afterToken::text
+where (product_id, client_id, card_type, created_at, public_token) < (
+    :productId, :clientId, :afterCardType::text, :afterCreatedAt::timestamptz, :afterToken::text
   )
-order by valid_until, status_code, created_at, public_token
-limit :limit;
+  and (product_id, client_id) >= (:productId, :clientId)
+order by product_id desc, client_id desc, card_type desc, created_at desc, public_token desc
+limit 500;
 
 -- name: insert_job_cards
 insert into renewal_job_card (public_token, job_id)
@@ -54,11 +58,15 @@ select listed.public_token, :jobId
 from unnest(:publicTokens::text[]) as listed (public_token)
 on conflict (public_token, job_id) do nothing;
 
+-- Moves a job on from the place where its step began. It does nothing if another process was faster.
 -- name: move_job
 update renewal_job
-set listed_valid_until = :afterValidUntil, listed_status_code = :afterStatusCode,
-  listed_created_at = :afterCreatedAt::timestamptz, listed_token = :afterToken
-where job_id = :jobId;
+set listed_card_type = :cardType, listed_created_at = :createdAt::timestamptz,
+  listed_token = :publicToken
+where job_id = :jobId and state = 'Listing'
+  and coalesce(listed_card_type, '~') = :afterCardType
+  and coalesce(listed_token, '') = :afterToken
+returning true as "isDone";
 
 -- name: begin_work
 update renewal_job

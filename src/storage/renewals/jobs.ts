@@ -1,5 +1,5 @@
-import type { CardStatusCode } from '../../domain/card-status.ts'
 import type { ProductId, PublicToken } from '../../domain/identifiers.ts'
+import type { CardType } from '../../domain/product.ts'
 import { type Connection, firstRow } from '../engine/database.ts'
 import { loadStatements } from '../engine/statements.ts'
 
@@ -59,11 +59,10 @@ const countRows = declare<{ jobId: string }, OutcomeCount>('count_outcomes')
 export const countOutcomes = (connection: Connection, jobId: string): Promise<OutcomeCount[]> =>
   countRows(connection, { jobId })
 
-/** A job that is not done, with the last card that it listed. */
+/** A job that is not done, with the last card that it walked over. */
 export interface UndoneJob extends NewJob {
   readonly state: JobState
-  readonly listedValidUntil: string
-  readonly listedStatusCode: string
+  readonly listedCardType: string
   readonly listedCreatedAt: string
   readonly listedToken: string
 }
@@ -74,60 +73,69 @@ const selectToDo = declare<{ limit: number }, UndoneJob>('list_jobs_to_do')
 export const listJobsToDo = (connection: Connection, limit: number): Promise<UndoneJob[]> =>
   selectToDo(connection, { limit })
 
-/** A place in the order of the cards of a client by expiry. */
-interface CardPlace {
-  readonly afterValidUntil: string
-  readonly afterStatusCode: string
+/** The cards of one step; `list_cards_of_job` has the same number. */
+const cardsOfStep = 500
+
+/** The step of a job, and the card after which it begins. */
+interface JobStep {
+  readonly productId: ProductId
+  readonly clientId: string
+  readonly expiringBefore: string
+  readonly today: string
+  readonly afterCardType: string
   readonly afterCreatedAt: string
   readonly afterToken: string
 }
 
-interface ListedCard {
+/** A card that a job walked over. */
+interface WalkedCard {
   readonly publicToken: PublicToken
-  readonly productId: ProductId
-  readonly validUntil: string
-  readonly statusCode: CardStatusCode
+  readonly cardType: CardType
   readonly createdAt: string
+  readonly isDue: boolean
 }
 
-const selectCards = declare<
-  CardPlace & { clientId: string; expiringBefore: string; limit: number },
-  ListedCard
->('list_cards_of_job')
+type JobMove = Pick<JobStep, 'afterCardType' | 'afterToken'> &
+  Omit<WalkedCard, 'isDue'> & { readonly jobId: string }
+
+const selectCards = declare<JobStep, WalkedCard>('list_cards_of_job')
 const insertCards = declare<{ jobId: string; publicTokens: readonly string[] }>('insert_job_cards')
-const move = declare<CardPlace & { jobId: string }>('move_job')
+const move = declare<JobMove, { isDone: boolean }>('move_job')
 const begin = declare<{ jobId: string }>('begin_work')
 
-/** Lists the next cards of a job, in one transaction with its place. */
+/**
+ * Lists the next cards of a job, in one transaction with its place. Of several processes that list
+ * the same cards, one does.
+ * @param today `YYYY-MM-DD`: cards whose last day is before it have expired.
+ */
 export async function listNextCards(
   connection: Connection,
   job: UndoneJob,
-  limit: number,
+  today: string,
 ): Promise<void> {
   const { clientId, expiringBefore, jobId, productId } = job
-  const cards = await selectCards(connection, {
-    clientId,
-    expiringBefore,
-    limit,
-    afterValidUntil: job.listedValidUntil,
-    afterStatusCode: job.listedStatusCode,
+  const after = {
+    afterCardType: job.listedCardType,
     afterCreatedAt: job.listedCreatedAt,
     afterToken: job.listedToken,
+  }
+  const cards = await selectCards(connection, {
+    ...after,
+    productId,
+    clientId,
+    expiringBefore,
+    today,
   })
-  const due = cards.filter((card) => card.productId === productId)
-  const publicTokens = due.map(({ publicToken }) => publicToken)
-  if (publicTokens.length > 0) await insertCards(connection, { jobId, publicTokens })
   const last = cards.at(-1)
   if (last) {
-    await move(connection, {
-      jobId,
-      afterValidUntil: last.validUntil,
-      afterStatusCode: last.statusCode,
-      afterCreatedAt: last.createdAt,
-      afterToken: last.publicToken,
-    })
+    const { cardType, createdAt, publicToken } = last
+    const { afterCardType, afterToken } = after
+    const place = { jobId, afterCardType, afterToken, cardType, createdAt, publicToken }
+    if ((await move(connection, place)).length === 0) return
   }
-  if (cards.length < limit) await begin(connection, { jobId })
+  const publicTokens = cards.filter(({ isDue }) => isDue).map(({ publicToken }) => publicToken)
+  if (publicTokens.length > 0) await insertCards(connection, { jobId, publicTokens })
+  if (cards.length < cardsOfStep) await begin(connection, { jobId })
 }
 
 const selectJobCards = declare<{ jobId: string; limit: number }, { publicToken: PublicToken }>(

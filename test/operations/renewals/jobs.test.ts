@@ -5,6 +5,7 @@ import { before, suite, test } from 'node:test'
 import { setTimeout as pause } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { deleteOldRenewals, doRenewals } from '../../../src/operations/renewals/jobs.ts'
+import { listJobsToDo, listNextCards } from '../../../src/storage/renewals/jobs.ts'
 import { openPostgres } from '../../support/postgres.ts'
 import {
   openServerDatabase,
@@ -192,5 +193,62 @@ suite('renewals of many cards', { skip: postgres.leftOut }, () => {
       jobId,
     ])
     assert.equal(rows.length, 0)
+  })
+
+  /** Does one step of the list of the oldest job, from where it is or where it was. */
+  const listStep = async (from: Awaited<ReturnType<typeof findListing>> = null) => {
+    const job = from ?? (await findListing())
+    if (job) {
+      await service.database.transaction((connection) =>
+        listNextCards(connection, job, '2031-03-15'),
+      )
+    }
+    return job
+  }
+  const findListing = async () => {
+    const [job] = await listJobsToDo(service.database, 1)
+    return job?.state === 'Listing' ? job : null
+  }
+  const countDue = async () => {
+    const jobId = await request({ dryRun: true, expiringBefore: '2099-01-01' })
+    await doRenewals(service.issuing)
+    return (await read(jobId)).due
+  }
+
+  test('a job finds every card, although their statuses change while it lists them', async () => {
+    const due = await countDue()
+    const jobId = await request({ dryRun: true, expiringBefore: '2099-01-01' })
+    while (await listStep()) {
+      await sql(
+        service.database,
+        `update card set status_code = case status_code when '00' then '62' else '00' end
+         where status_code in ('00', '62')`,
+      )
+    }
+    await doRenewals(service.issuing)
+    assert.equal((await read(jobId)).due, due)
+  })
+
+  test('a process that was late with the cards of a job does not move the job back', async () => {
+    const due = await countDue()
+    const jobId = await request({ dryRun: true, expiringBefore: '2099-01-01' })
+    const late = await listStep()
+    await listStep()
+    const before = await findListing()
+    await listStep(late)
+    assert.deepEqual(await findListing(), before)
+    await doRenewals(service.issuing)
+    assert.equal((await read(jobId)).due, due)
+  })
+
+  test('a job does not find a card that has expired and was not swept', async () => {
+    const due = await countDue()
+    await sql(
+      service.database,
+      `update card set expiry_date = '2031-02-28' where public_token = (
+         select min(public_token) from card where status_code = '00' and waiting_expiry_date is null
+       )`,
+    )
+    assert.equal(await countDue(), due - 1)
   })
 })

@@ -6,26 +6,25 @@ create or replace function find_pin_source(
   p_generation integer,
   p_pin_source_token text
 ) returns text
-language sql
+language plpgsql
 as $function$
-select case
-  when p_pin_source_token is not null then coalesce(
-    (
-      select successor_token
-      from card_line
-      where public_token = p_line_token and generation < p_generation
-        and activated_at is not null
-        and generation > coalesce(
-          (
-            select source.generation
-            from card_line as source
-            where source.public_token = p_line_token
-              and source.successor_token = p_pin_source_token
-          ), 0
-        )
-      order by generation desc
-      limit 1
-    ), p_pin_source_token
-  )
+declare
+  v_source_generation integer;
+  v_source_token text;
+begin
+  if p_pin_source_token is null then
+    return null;
+  end if;
+  select generation into v_source_generation
+  from card_line
+  where public_token = p_line_token and successor_token = p_pin_source_token;
+  select successor_token into v_source_token
+  from card_line
+  where public_token = p_line_token and generation < p_generation
+    and generation > coalesce(v_source_generation, 0)
+    and activated_at is not null
+  order by generation desc
+  limit 1;
+  return coalesce(v_source_token, p_pin_source_token);
 end
 $function$;

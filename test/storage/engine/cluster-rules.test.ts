@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { readFunctionFiles } from '../../../src/storage/engine/functions.ts'
+import { placement } from '../../../src/storage/engine/placement.ts'
 import { listDocumented } from '../../support/cluster-document.ts'
 import { listRefusals } from '../../support/cluster-rules.ts'
 import { listDeclaredStatements } from '../../support/declared-statements.ts'
@@ -41,6 +42,18 @@ test('no statement of a function breaks a rule of a cluster', async () => {
     if (refusals.length > 0) broken[fileName] = refusals
   }
   assert.deepEqual(broken, {})
+})
+
+test('functions that read tables are in PL/pgSQL: a cluster refuses parameters of SQL functions', async () => {
+  const tables = placement.spread.flatMap((each) => each.tables).join('|')
+  const reads = new RegExp(`\\b(?:from|join) (?:${tables})\\b`)
+  const refused = (await readFunctionFiles()).filter(
+    ({ text }) => /^language sql$/m.test(text) && reads.test(text),
+  )
+  assert.deepEqual(
+    refused.map(({ fileName }) => fileName),
+    [],
+  )
 })
 
 test('a name belongs to one statement only', async () => {

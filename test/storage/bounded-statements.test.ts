@@ -3,6 +3,7 @@ import { createHash } from 'node:crypto'
 import { readdir, readFile } from 'node:fs/promises'
 import { after, before, suite, test } from 'node:test'
 import pg from 'pg'
+import { makeProductId } from '../../src/domain/identifiers.ts'
 import {
   countBrokenGlass,
   deleteOldApprovals,
@@ -38,6 +39,15 @@ import {
   settleMatchAndSpend,
 } from '../../src/storage/authorizations/settle.ts'
 import { reportLostBlock } from '../../src/storage/authorizations/tries.ts'
+import {
+  acknowledgeBatch,
+  findBatch,
+  firstPlastic,
+  listOrders,
+  listPlasticsOfBatch,
+  takePlastics,
+} from '../../src/storage/bureau/batches.ts'
+import { cancelIdleOrder, findDelivery } from '../../src/storage/bureau/deliveries.ts'
 import { findCard, findCardWithProduct } from '../../src/storage/cards/cards.ts'
 import {
   expireCards,
@@ -56,6 +66,7 @@ import {
   listPinsOfCommands,
 } from '../../src/storage/cards/keys-of-cards.ts'
 import { expireLimits } from '../../src/storage/cards/limits.ts'
+import { findMetadata } from '../../src/storage/cards/record-changes.ts'
 import { findRecord, listRecords } from '../../src/storage/cards/records.ts'
 import { findTries } from '../../src/storage/cards/tries.ts'
 import * as chipCommands from '../../src/storage/chips/commands.ts'
@@ -128,6 +139,18 @@ import {
   seeSession,
 } from '../../src/storage/people/sessions.ts'
 import { findProductOfChipKeys } from '../../src/storage/products/products.ts'
+import {
+  findNextExpiry,
+  hasPlasticOfJob,
+  listCardsToRenew,
+  listDueNotices,
+} from '../../src/storage/renewals/due.ts'
+import {
+  deleteOldJob,
+  findJob,
+  listJobCards,
+  listJobsToDo,
+} from '../../src/storage/renewals/jobs.ts'
 import { recordTries } from '../../src/storage/webhooks/attempts.ts'
 import { queueUndelivered } from '../../src/storage/webhooks/deliveries.ts'
 import { failPending, listDueDeliveries } from '../../src/storage/webhooks/delivery-groups.ts'
@@ -420,12 +443,60 @@ const begin = (
     // Nothing is answered here.
   ).catch(() => null)
 
+/** Finds what the next statement of a call needs: a job that is to be deleted, or plastics. */
+const withRows = (database: Database, limit: number): Connection => ({
+  ...database,
+  async query<Row>(statement: Statement, values: readonly SqlValue[] = []) {
+    await database.query(statement, values)
+    const found: Readonly<Record<string, readonly object[]>> = {
+      find_old_job: [{ jobId: md5Uuid('job 41') }],
+      list_cards_of_old_job: tokensUpTo(limit).map((publicToken) => ({ publicToken })),
+      list_orders: tokensUpTo(limit).map((publicToken) => ({ publicToken })),
+    }
+    return (found[statement.name] ?? []) as Row[]
+  },
+})
+
 /**
  * Every statement that changes a bounded number of rows, and those that read some together, by how
  * the service calls it.
  */
 const calls: readonly ((database: Database, limit: number) => Promise<unknown>)[] = [
   (database, limit) => expireCards(database, today, limit),
+  ...(['Physical', 'Virtual'] as const).flatMap((cardType) =>
+    (['', 'Automatic'] as const).map((renewalType) => (database: Database, limit: number) => {
+      const cards = { productId: makeProductId(productId), cardType, renewalType, limit }
+      const from = { until: today, afterValidUntil: '0001-01-01', afterToken: '' }
+      return listCardsToRenew(database, { ...cards, ...from })
+    }),
+  ),
+  (database) => findNextExpiry(database),
+  ...[0, 1].map((noticesGiven) => (database: Database, limit: number) => {
+    const from = { until: today, afterExpiryDate: '0001-01-01', afterToken: '' }
+    return listDueNotices(database, { ...from, noticesGiven, limit })
+  }),
+  (database) => hasPlasticOfJob(database, token, md5Uuid('job 40')),
+  (database) => findMetadata(database, token),
+  (database, limit) => listJobsToDo(database, limit),
+  (database, limit) => listJobCards(database, md5Uuid('job 40'), limit),
+  (database) => findJob(database, md5Uuid('job 40'), clientId),
+  (database, limit) => deleteOldJob(withRows(database, limit), new Date(), limit),
+  (database, limit) => listOrders(withRows(database, limit), today, limit),
+  (database) => findBatch(database, { batchId: md5Uuid('batch 7'), clientId }),
+  ...[firstPlastic, [token, 0] as const].map(
+    (after) => (database: Database, limit: number) =>
+      listPlasticsOfBatch(database, md5Uuid('batch 39'), after, limit),
+  ),
+  (database, limit) =>
+    takePlastics(
+      database,
+      { batchId: claimId, clientId },
+      tokensUpTo(limit).map((publicToken) => ({ publicToken, plasticNumber: 0 })),
+      new Date(),
+    ),
+  (database) => acknowledgeBatch(database, { batchId: md5Uuid('batch 7'), clientId }, new Date()),
+  (database) => cancelIdleOrder(database, { publicToken: token, plasticNumber: 0 }, today),
+  (database) => findDelivery(database, { publicToken: token, plasticNumber: 0 }),
   (database, limit) => expireIdempotencyRecords(database, limit),
   (database, limit) => expireAssertions(database, new Date(), limit),
   (database, limit) => expirePinEnvelopes(database, new Date(), limit),

@@ -58,6 +58,14 @@ const switches = {
     notDue: `case when pin_block is null then 'done' else 'sent' end`,
   },
   card_mistake: { column: 'forget_on_day', due: '10', notDue: '100000' },
+  plastic: { column: 'notices_given', due: '0', notDue: '2' },
+  // One that is not done never ends.
+  renewal_job: {
+    column: 'finished_at',
+    due: `case when state = 'Done' then now() - interval '90 days' end`,
+    notDue: `case when state = 'Done' then now() + interval '90 days' end`,
+  },
+  renewal_job_card: { column: 'outcome', due: 'null', notDue: `'ordered'` },
 } as const
 
 /** A minute or an hour has few counts. */
@@ -199,6 +207,28 @@ const fills = (to: Due): string[] => [
    select md5(n::text)::uuid, 'erasure', 'done', 'POST', '/audit/erasures', '{admin}', sha256(n::text::bytea), '{}',
      sha256(''), 'client-' || n, 'r', now() - n * interval '1 second', 'person', now(), 202,
      ${switches.approval[to]} from ${numbers}`,
+  // Of its plastics, the bureau has taken every other, each batch of a hundred.
+  `insert into plastic (public_token, plastic_number, card_type, reason, state, start_date, expiry_date,
+     delivery_status, batch_id, ordered_at, notices_given)
+   select ${token}, 0, 'Physical', 'Issue', 'Current', '2020-01-01', '2029-01-31',
+     case when n % 2 = 0 then 'Ordered' else 'Produced' end,
+     case when n % 2 = 1 then md5('batch ' || n / 200)::uuid end, now() - n * interval '1 second',
+     ${switches.plastic[to]} from ${numbers}`,
+  `insert into bureau_batch (batch_id, client_id, taken_at)
+   select md5('batch ' || n)::uuid, '${clientId}', now() from generate_series(0, ${rowsEach} / 200) as n`,
+  `insert into card_metadata (public_token, key, value, client_id, created_at)
+   select ${token}, key, '4711', '${clientId}', now() from ${numbers}
+   cross join (values ('costCentre'), ('team')) as keys (key)`,
+  `insert into renewal_job (job_id, client_id, product_id, expiring_before, is_dry_run, request_id, state,
+     finished_at)
+   select job_id, '${clientId}', ${productId}, '${today}', false, 'r', state, ${switches.renewal_job[to]}
+   from (
+     select md5('job ' || n)::uuid as job_id, case when n % 2 = 0 then 'Working' else 'Done' end as state
+     from ${numbers}
+   ) as jobs`,
+  // Jobs of a hundred cards.
+  `insert into renewal_job_card (public_token, job_id, outcome)
+   select ${token}, md5('job ' || n / 100)::uuid, ${switches.renewal_job_card[to]} from ${numbers}`,
   `insert into client_limit (client_id, limit_name, last_uses, newest_uses, forget_on_day)
    select 'client-' || n, 'reveal', '{1}', 1, ${switches.client_limit[to]} from ${numbers}`,
 ]

@@ -1,24 +1,22 @@
 -- The batches of the bureau.
 
--- The oldest orders. A plastic that has expired, or whose card was closed or retired, is no longer
--- made. An expired card has its renewal made, which waits.
+-- The oldest orders.
 -- name: list_orders
-select ordered.public_token as "publicToken", ordered.plastic_number as "plasticNumber",
-  card.retired_at is null
-    and ordered.expiry_date >= :today
-    and (
-      card.status_code in ('02', '00', '62')
-      or card.status_code = '54' and ordered.state = 'Waiting'
-    ) as "isOpen"
-from (
-  select public_token, plastic_number, ordered_at, expiry_date, state
-  from plastic
-  where delivery_status = 'Ordered' and batch_id is null
-  order by ordered_at, public_token
-  limit :limit
-) as ordered
-join card on card.public_token = ordered.public_token
-order by ordered.ordered_at, ordered.public_token;
+select public_token as "publicToken", plastic_number as "plasticNumber",
+  expiry_date as "expiryDate", state
+from plastic
+where delivery_status = 'Ordered' and batch_id is null
+order by ordered_at, public_token
+limit :limit;
+
+-- The cards of plastics are read by themselves: a plan that joins them to plastics may read all
+-- cards, and a cluster cannot read each of several rows through its key.
+-- name: list_cards_of_plastics
+select public_token as "publicToken", product_id as "productId", design_id as "designId",
+  masked_pan as "maskedPan", status_code as "statusCode", retired_at is not null as "isRetired",
+  personal_data as "personalData"
+from card
+where public_token = any(:publicTokens::text[]);
 
 -- name: take_plastics
 select take_plastics(
@@ -46,19 +44,15 @@ select acknowledge_batch(
   p_now => :now
 ) as "isDone";
 
+-- The order has all columns of the index, so that no plan reads and sorts the whole batch.
 -- name: list_plastics_of_batch
-select taken.public_token as "publicToken", taken.plastic_number as "plasticNumber",
-  card.product_id as "productId", taken.card_type as "cardType", taken.reason,
-  card.design_id as "designId", card.masked_pan as "maskedPan", taken.start_date as "startDate",
-  taken.expiry_date as "expiryDate", taken.delivery_status as "deliveryStatus",
-  taken.free_texts as "freeTexts", card.personal_data as "personalData"
-from (
-  select *
-  from plastic
-  where batch_id = :batchId
-    and (public_token, plastic_number) > (:afterToken::text, :afterNumber::integer)
-  order by public_token, plastic_number
-  limit :limit
-) as taken
-join card on card.public_token = taken.public_token
-order by taken.public_token, taken.plastic_number;
+select public_token as "publicToken", plastic_number as "plasticNumber", card_type as "cardType",
+  reason, start_date as "startDate", expiry_date as "expiryDate",
+  delivery_status as "deliveryStatus", free_texts as "freeTexts"
+from plastic
+where (batch_id, public_token, plastic_number)
+    > (:batchId::uuid, :afterToken::text, :afterNumber::integer)
+  and (batch_id) <= (:batchId::uuid)
+  and batch_id is not null
+order by batch_id, public_token, plastic_number
+limit :limit;

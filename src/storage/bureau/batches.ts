@@ -1,5 +1,7 @@
+import type { PlasticReason, PlasticState } from '../../domain/card-life.ts'
+import { type CardStatusCode, isFinal } from '../../domain/card-status.ts'
 import type { DeliveryStatus } from '../../domain/delivery.ts'
-import type { ProductId } from '../../domain/identifiers.ts'
+import type { ProductId, PublicToken } from '../../domain/identifiers.ts'
 import type { CardType } from '../../domain/product.ts'
 import { type Connection, firstRow } from '../engine/database.ts'
 import { loadStatements } from '../engine/statements.ts'
@@ -9,21 +11,68 @@ const declare = loadStatements(import.meta.url)
 
 /** A plastic that no batch has taken. */
 interface OrderRow extends PlasticKey {
+  /** `YYYY-MM-DD` */
+  readonly expiryDate: string
+  readonly state: PlasticState
+}
+
+const selectOrders = declare<{ limit: number }, OrderRow>('list_orders')
+
+/** The card of a plastic, as the bureau needs it. */
+interface CardOfPlastic {
+  readonly publicToken: PublicToken
+  readonly productId: ProductId
+  readonly designId: string | null
+  readonly maskedPan: string
+  readonly statusCode: CardStatusCode
+  readonly isRetired: boolean
+  readonly personalData: Uint8Array
+}
+
+const selectCards = declare<{ publicTokens: readonly string[] }, CardOfPlastic>(
+  'list_cards_of_plastics',
+)
+
+/** Pairs each plastic with its card. */
+async function pairWithCards<Plastic extends PlasticKey>(
+  connection: Connection,
+  plastics: readonly Plastic[],
+): Promise<(readonly [Plastic, CardOfPlastic])[]> {
+  const publicTokens = plastics.map(({ publicToken }) => publicToken)
+  const rows = await selectCards(connection, { publicTokens })
+  const cards = new Map(rows.map((card) => [card.publicToken, card]))
+  return plastics.flatMap((plastic) => {
+    const card = cards.get(plastic.publicToken)
+    return card ? [[plastic, card] as const] : []
+  })
+}
+
+/** An ordered plastic. */
+interface Order extends PlasticKey {
   /** Whether it is to be made: its card is neither closed nor retired, and it has not expired. */
   readonly isOpen: boolean
 }
-
-const selectOrders = declare<{ today: string; limit: number }, OrderRow>('list_orders')
 
 /**
  * Lists the oldest orders.
  * @param today `YYYY-MM-DD`
  */
-export const listOrders = (
+export async function listOrders(
   connection: Connection,
   today: string,
   limit: number,
-): Promise<OrderRow[]> => selectOrders(connection, { today, limit })
+): Promise<Order[]> {
+  const orders = await pairWithCards(connection, await selectOrders(connection, { limit }))
+  return orders.map(([{ expiryDate, plasticNumber, publicToken, state }, card]) => ({
+    publicToken,
+    plasticNumber,
+    isOpen: !card.isRetired && expiryDate >= today && isMadeIn(card.statusCode, state),
+  }))
+}
+
+/** An expired card has its renewal made, which waits. */
+const isMadeIn = (statusCode: CardStatusCode, state: PlasticState): boolean =>
+  !isFinal(statusCode) || (statusCode === '54' && state === 'Waiting')
 
 /** A batch, named by the client system of the bureau that took it. */
 interface BatchKey {
@@ -87,21 +136,20 @@ export const acknowledgeBatch = async (
   now: Date,
 ): Promise<boolean> => firstRow(await acknowledge(connection, { ...batch, now }))?.isDone ?? false
 
-/** A plastic of a batch, with its card. */
-export interface BatchPlasticRow extends PlasticKey {
-  readonly productId: ProductId
+interface TakenPlastic extends PlasticKey {
   readonly cardType: CardType
-  readonly reason: 'Issue' | 'Renewal' | 'Reprint' | 'Conversion'
-  readonly designId: string | null
-  readonly maskedPan: string
+  readonly reason: PlasticReason
   /** `YYYY-MM-DD` */
   readonly startDate: string
   /** `YYYY-MM-DD` */
   readonly expiryDate: string
   readonly deliveryStatus: DeliveryStatus
   readonly freeTexts: Uint8Array | null
-  readonly personalData: Uint8Array
 }
+
+/** A plastic of a batch, with its card. */
+export type BatchPlasticRow = TakenPlastic &
+  Pick<CardOfPlastic, 'productId' | 'designId' | 'maskedPan' | 'personalData'>
 
 interface PlasticsPage {
   readonly batchId: string
@@ -110,7 +158,7 @@ interface PlasticsPage {
   readonly limit: number
 }
 
-const selectPlastics = declare<PlasticsPage, BatchPlasticRow>('list_plastics_of_batch')
+const selectPlastics = declare<PlasticsPage, TakenPlastic>('list_plastics_of_batch')
 
 /** The position of a plastic in the list of a batch. */
 export type PlasticPosition = readonly [publicToken: string, plasticNumber: number]
@@ -119,10 +167,19 @@ export type PlasticPosition = readonly [publicToken: string, plasticNumber: numb
 export const firstPlastic: PlasticPosition = ['', -1]
 
 /** Lists the plastics of a batch by card and number. */
-export const listPlasticsOfBatch = (
+export async function listPlasticsOfBatch(
   connection: Connection,
   batchId: string,
   [afterToken, afterNumber]: PlasticPosition,
   limit: number,
-): Promise<BatchPlasticRow[]> =>
-  selectPlastics(connection, { batchId, afterToken, afterNumber, limit })
+): Promise<BatchPlasticRow[]> {
+  const page = { batchId, afterToken, afterNumber, limit }
+  const plastics = await pairWithCards(connection, await selectPlastics(connection, page))
+  return plastics.map(([plastic, { designId, maskedPan, personalData, productId }]) => ({
+    ...plastic,
+    designId,
+    maskedPan,
+    personalData,
+    productId,
+  }))
+}

@@ -73,11 +73,12 @@ update renewal_job
 set state = 'Working'
 where job_id = :jobId and state = 'Listing';
 
+-- All columns of the index are in its order, so that no plan reads and sorts all cards of a job.
 -- name: list_job_cards
 select public_token as "publicToken"
 from renewal_job_card
 where job_id = :jobId and outcome is null
-order by public_token
+order by job_id, outcome, public_token
 limit :limit;
 
 -- name: set_outcome
@@ -102,6 +103,7 @@ limit 1;
 select public_token as "publicToken"
 from renewal_job_card
 where job_id = :jobId
+order by job_id, outcome, public_token
 limit :limit;
 
 -- name: delete_job_cards

@@ -36,6 +36,7 @@ import {
   searchPayments,
 } from '../../../src/storage/payments/payments.ts'
 import { hasCards } from '../../../src/storage/products/products.ts'
+import { listNextCards, type UndoneJob } from '../../../src/storage/renewals/jobs.ts'
 import { listDeliveryRows } from '../../../src/storage/webhooks/deliveries.ts'
 import { replayWebhook } from '../../../src/storage/webhooks/webhooks.ts'
 import { parsePublicToken } from '../../support/identifiers.ts'
@@ -234,6 +235,20 @@ const kinds: readonly CardKind[] = [
   { expiringBefore: '2999-01-01' },
 ]
 
+/** A job that has not listed its cards. */
+const job: UndoneJob = {
+  jobId: '00000000-0000-4000-8000-000000000001',
+  clientId: big,
+  productId: makeProductId(1),
+  expiringBefore: '2030-12-01',
+  isDryRun: true,
+  requestId: 'r',
+  state: 'Listing',
+  listedCardType: '~',
+  listedCreatedAt: 'infinity',
+  listedToken: '',
+}
+
 /**
  * Every list that a client may ask for: from its beginning and from its depth, with and without a
  * match.
@@ -406,6 +421,13 @@ const reads: readonly (readonly [string, (connection: Asked) => Promise<unknown>
       ] as const,
   ),
   ['what gave a card its status', (connection) => findStatusEvent(connection, big, card)],
+  ...['Physical', 'Virtual', '~'].map(
+    (listedCardType) =>
+      [
+        `the cards of a job after ${listedCardType}`,
+        (connection: Connection) => listNextCards(connection, { ...job, listedCardType }, today),
+      ] as const,
+  ),
   ['products of cards', (connection) => hasCards(connection, makeProductId(1))],
   ['products of no cards', (connection) => hasCards(connection, makeProductId(2))],
 ]

@@ -119,7 +119,7 @@ function makeArtifacts(folder: string, target: string, notes: string): string {
   rmSync(target, { recursive: true, force: true })
   mkdirSync(target, { recursive: true })
   run(folder, 'npm', 'pack', '--silent', '--pack-destination', target)
-  const libraries = ['--workspace', '@pinfold/sdk', '--workspace', '@pinfold/card-element']
+  const libraries = ['--workspace', '@pinfold/sdk', '--workspace', 'pinfold-card-element']
   run(folder, 'npm', 'pack', '--silent', ...libraries, '--pack-destination', target)
   for (const name of ['sbom.cdx.json', 'THIRD-PARTY-NOTICES.txt'])
     cpSync(join(folder, name), join(target, name))

@@ -3,6 +3,7 @@ import {
   fetchKeys,
   requestCardData,
   type ServiceKeys,
+  sealPin,
 } from '../sdk/device/device.ts'
 
 export interface RelayCall {
@@ -84,11 +85,15 @@ class RelayError extends Error {
   }
 }
 
-export interface RevealRequest {
+/** A card, and the keys to seal for or to verify with. */
+export interface CardContext {
   /** The keys in the application's build, or null to fetch them from `issuer`. */
   readonly service: ServiceKeys | null
   readonly issuer: string
   readonly publicToken: string
+}
+
+export interface RevealRequest extends CardContext {
   readonly relayUrl: string
   readonly includePin: boolean
 }
@@ -98,8 +103,26 @@ export interface RevealRequest {
  * @throws DeviceError or RelayError; nothing of the card is returned then.
  */
 export async function revealCard(request: RevealRequest, signal: AbortSignal): Promise<CardData> {
-  const { includePin, issuer, publicToken, relayUrl } = request
-  const service = request.service ?? (await fetchKeys(issuer, { signal }))
-  const { body, open } = await requestCardData(service, publicToken, { includePin })
+  const { includePin, publicToken, relayUrl } = request
+  const { body, open } = await requestCardData(await findKeys(request, signal), publicToken, {
+    includePin,
+  })
   return open(await callRelay({ method: 'POST', url: relayUrl, body, signal }))
 }
+
+/**
+ * Seals a PIN on this device and sends it: the relay receives ciphertext only.
+ * @throws DeviceError or RelayError
+ */
+export async function sendPin(
+  card: CardContext,
+  pinUrl: string,
+  pin: string,
+  signal: AbortSignal,
+): Promise<void> {
+  const body = await sealPin(await findKeys(card, signal), card.publicToken, pin)
+  await callRelay({ method: 'POST', url: pinUrl, body, signal })
+}
+
+const findKeys = async ({ issuer, service }: CardContext, signal: AbortSignal) =>
+  service ?? (await fetchKeys(issuer, { signal }))

@@ -2,7 +2,7 @@
  * The card element: importing it defines `<pinfold-card>`.
  *
  * ```ts
- * import { PinfoldCard, pinKeys } from '@pinfold/card-element'
+ * import { PinfoldCard, pinKeys } from 'pinfold-card-element'
  *
  * const card = new PinfoldCard()
  * card.service = pinKeys('https://cards.example', keysOfThisBuild)
@@ -12,4 +12,6 @@
  * ```
  */
 export { pinKeys, type ServiceKey, type ServiceKeys } from '../sdk/device/device.ts'
-export { PinfoldCard } from './pinfold-card.ts'
+export type { CardWords, Counted, Failure } from './card-words.ts'
+export { addLanguage } from './languages.ts'
+export { type CardState, PinfoldCard } from './pinfold-card.ts'

@@ -1,17 +1,23 @@
 /** A label with a value that can be shown. */
 export interface Field {
   readonly element: HTMLElement
+  setLabel(label: string): void
   /** @param dots the visible text. @param spoken the text for screen readers. */
   mask(dots: string, spoken: string): void
   /** Shows digits, in groups separated by spaces. */
   show(text: string): void
 }
 
-export function createField(name: string, label: string): Field {
-  const value = make('span', { class: 'value' })
-  const title = make('span', { class: 'label', id: name }, label)
+/** @param part the name by which a page can style it: `number`. */
+export function createField(name: string, part: string): Field {
+  // Digits are read from left to right in every language.
+  const value = make('span', { class: 'value', part: 'value', dir: 'ltr' })
+  const title = make('span', { class: 'label', part: 'label', id: name })
   return {
-    element: make('div', { class: `field ${name}` }, title, value),
+    element: make('div', { class: `field ${name}`, part }, title, value),
+    setLabel(label) {
+      title.textContent = label
+    },
     mask(dots, spoken) {
       for (const attribute of ['role', 'tabindex', 'aria-readonly', 'aria-labelledby']) {
         value.removeAttribute(attribute)
@@ -60,42 +66,6 @@ export function startCountdown(
   }
   turn()
   return { stop: () => clearTimeout(timer) }
-}
-
-/** Announces the result of copying. */
-type Say = (text: string) => void
-
-const keptSeconds = 30
-let clearing: ReturnType<typeof setTimeout> | undefined
-
-/**
- * Copies a card number and clears the clipboard after half a minute, if the browser permits it.
- * This also clears other text copied meanwhile, since a page cannot read the clipboard.
- */
-export async function copyForAWhile(text: string, say: Say): Promise<void> {
-  try {
-    await navigator.clipboard.writeText(text)
-  } catch {
-    say('This browser does not let the page copy. Select the number instead.')
-    return
-  }
-  say(`Copied. The clipboard is cleared in ${keptSeconds} seconds, if this page is open then.`)
-  clearTimeout(clearing)
-  clearing = setTimeout(() => clear(say), keptSeconds * 1_000)
-}
-
-async function clear(say: Say): Promise<void> {
-  // Only the focused page may write, so the clipboard is cleared when the user returns.
-  if (!document.hasFocus()) {
-    window.addEventListener('focus', () => void clear(say), { once: true })
-    return
-  }
-  try {
-    await navigator.clipboard.writeText('')
-    say('The clipboard was cleared.')
-  } catch {
-    say('This browser does not let the page clear the clipboard: copy something else.')
-  }
 }
 
 /**

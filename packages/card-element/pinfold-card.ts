@@ -1,66 +1,82 @@
 import type { CardData, ServiceKeys } from '../sdk/device/device.ts'
-import { revealCard } from './call-relay.ts'
-import { type CardView, cardStyle, createView } from './card-view.ts'
-import { type Countdown, copyForAWhile, startCountdown } from './field.ts'
+import { revealCard, sendPin } from './call-relay.ts'
+import { cardStyle } from './card-style.ts'
+import { type CardView, createView } from './card-view.ts'
+import { copyForAWhile } from './clipboard.ts'
+import { type Countdown, startCountdown } from './field.ts'
+import { countIn, findLanguage, type Language } from './languages.ts'
 import { plainWords } from './plain-words.ts'
 
 const style = cardStyle()
 const defaultSeconds = 15
 const mostSeconds = 60
 
+/** What the element does. No event has more than this. */
+export type CardState =
+  | 'asking'
+  | 'shown'
+  | 'masked'
+  | 'failed'
+  | 'setting-pin'
+  | 'pin-set'
+  | 'pin-failed'
+
 /**
  * `<pinfold-card>`: a payment card that shows its number, expiry and CVV for a few seconds, and its
- * PIN if asked to.
+ * PIN if asked to. Its cardholder can choose a PIN, which is sealed before it is sent.
  *
  * The key is made here for each reveal, the relay sees ciphertext, and what was shown is taken away
  * when the time is up, the page is hidden, or the element is removed or given another card or other
  * keys. It asks only while it is in a page that is seen. Digits are in the closed shadow tree while
- * they are shown and nowhere else.
+ * they are shown and nowhere else. The README of the package lists its attributes.
  *
- * | attribute | what it is |
- * |---|---|
- * | `public-token` | the card |
- * | `relay-url` | where the client system takes the request body and answers as the service does |
- * | `issuer` | base URL of the service, whose keys are fetched there, unless `service` is set |
- * | `masked-pan`, `emboss-name`, `scheme-name` | what is on the card while it is masked |
- * | `include-pin` | whether the PIN is asked for, too |
- * | `reveal-seconds` | how long, 1 to 60; 15 unless given |
- *
- * It dispatches `pinfold-state` events: `asking`, `shown`, `masked`, `failed`. Nothing of the card
- * is in them.
+ * It dispatches `pinfold-state` events with `detail.state`. Nothing of the card is in them.
  */
 export class PinfoldCard extends HTMLElement {
   static readonly observedAttributes = [
     'public-token',
     'relay-url',
+    'set-pin-url',
+    'pin-length',
     'issuer',
+    'issuer-name',
     'masked-pan',
     'emboss-name',
     'scheme-name',
     'include-pin',
+    'lang',
   ]
 
   readonly #view: CardView
   readonly #root: ShadowRoot
   #service: ServiceKeys | null = null
+  #language: Language = findLanguage('en')
   #asking: AbortController | null = null
+  /** While a new PIN is on its way. */
+  #setting: AbortController | null = null
   #countdown: Countdown | null = null
   /** While it is shown, for the copy button. */
   #pan: string | null = null
   #connection = new AbortController()
+  readonly #internals: ElementInternals
 
   constructor() {
     super()
     this.#root = this.attachShadow({ mode: 'closed', delegatesFocus: true })
     this.#root.adoptedStyleSheets = [style]
-    this.#view = createView({ toggle: () => this.#toggle(), copy: () => this.#copy() })
-    this.#root.append(...this.#view.elements)
-    this.#root.addEventListener('keydown', (event) => {
-      if (event instanceof KeyboardEvent && event.key === 'Escape') this.mask()
+    this.#view = createView({
+      toggle: () => this.#toggle(),
+      copy: () => this.#copy(),
+      openPinForm: () => this.#openPinForm(),
+      closePinForm: () => this.#closePinForm(),
+      savePin: (pin) => void this.#savePin(pin),
     })
-    const internals = this.attachInternals()
-    internals.role = 'group'
-    internals.ariaLabel = 'Payment card'
+    this.#root.append(this.#view.element)
+    this.#root.addEventListener('keydown', (event) => {
+      if (event instanceof KeyboardEvent && event.key === 'Escape') this.#escape()
+    })
+    this.#internals = this.attachInternals()
+    this.#internals.role = 'group'
     this.#paintMasked()
   }
 
@@ -78,6 +94,8 @@ export class PinfoldCard extends HTMLElement {
 
   connectedCallback(): void {
     this.#takeEarlyService()
+    // The language may be that of an element around this one.
+    this.#paintMasked()
     this.#connection = new AbortController()
     const { signal } = this.#connection
     document.addEventListener('visibilitychange', () => this.#maskIfHidden(), { signal })
@@ -89,13 +107,14 @@ export class PinfoldCard extends HTMLElement {
 
   disconnectedCallback(): void {
     this.#connection.abort()
+    this.#setting?.abort()
     this.mask()
   }
 
   attributeChangedCallback(_: string, before: string | null, now: string | null): void {
     if (before === now) return
-    if (this.#pan !== null || this.#asking) this.mask()
-    else this.#paintMasked()
+    if (this.#setting) this.#forgetSetting()
+    this.mask()
   }
 
   /**
@@ -131,9 +150,10 @@ export class PinfoldCard extends HTMLElement {
     this.#countdown?.stop()
     this.#countdown = null
     this.#pan = null
+    this.#view.pinForm.close()
     this.#paintMasked()
     if (isShown) {
-      this.#view.say('Details hidden.')
+      this.#view.say(this.#language.words.detailsHidden)
       // The focused field or button was removed.
       if (hadFocus && this.isConnected) this.#view.focusOnButton()
     }
@@ -145,7 +165,7 @@ export class PinfoldCard extends HTMLElement {
     const seconds = this.#seconds()
     this.#pan = card.pan
     this.#view.show(card)
-    this.#view.say(`Details are shown for ${seconds === 1 ? 'a second' : `${seconds} seconds`}.`)
+    this.#view.say(countIn(this.#language, this.#language.words.shownFor, seconds))
     this.#countdown = startCountdown(
       seconds,
       (secondsLeft) => this.#view.countDown(secondsLeft, seconds),
@@ -157,8 +177,58 @@ export class PinfoldCard extends HTMLElement {
   #fail(error: unknown): void {
     this.#asking = null
     this.#paintMasked()
-    this.#view.say(plainWords(error), true)
+    this.#view.say(plainWords(error, this.#language), true)
     this.#announce('failed')
+  }
+
+  #openPinForm(): void {
+    this.mask()
+    this.#view.say('')
+    this.#view.pinForm.open(this.#pinLength())
+    this.#paintMasked()
+  }
+
+  #closePinForm(): void {
+    this.#view.pinForm.close()
+    this.#paintMasked()
+    this.#view.say('')
+    this.#view.focusOnSetPin()
+  }
+
+  async #savePin(pin: string): Promise<void> {
+    const setting = new AbortController()
+    this.#setting = setting
+    this.#view.pinForm.setBusy(true)
+    this.#view.say(this.#language.words.busy)
+    this.#announce('setting-pin')
+    try {
+      const url = this.getAttribute('set-pin-url') ?? ''
+      await sendPin(this.#composeRequest(), url, pin, setting.signal)
+      // The element has another card by now, or is in no page.
+      if (setting.signal.aborted) return
+      this.#forgetSetting()
+      // It was closed meanwhile: the focus is elsewhere then.
+      if (this.#view.pinForm.isOpen()) this.#closePinForm()
+      this.#view.say(this.#language.words.pinSet)
+      this.#announce('pin-set')
+    } catch (error) {
+      if (setting.signal.aborted) return
+      this.#forgetSetting()
+      this.#view.say(plainWords(error, this.#language), true)
+      this.#announce('pin-failed')
+    }
+  }
+
+  /** A PIN that was sent may arrive all the same: only its answer is ignored. */
+  #forgetSetting(): void {
+    this.#setting?.abort()
+    this.#setting = null
+    this.#view.pinForm.setBusy(false)
+  }
+
+  #escape(): void {
+    if (this.#view.pinForm.isOpen()) this.#closePinForm()
+    else this.mask()
   }
 
   #toggle(): void {
@@ -168,7 +238,8 @@ export class PinfoldCard extends HTMLElement {
   }
 
   #copy(): void {
-    if (this.#pan !== null) void copyForAWhile(this.#pan, (text) => this.#view.say(text))
+    if (this.#pan !== null)
+      void copyForAWhile(this.#pan, this.#language.words, (text) => this.#view.say(text))
   }
 
   #isSeen(): boolean {
@@ -188,10 +259,15 @@ export class PinfoldCard extends HTMLElement {
   }
 
   #paintMasked(): void {
+    this.#language = findLanguage(this.closest('[lang]')?.getAttribute('lang') ?? 'en')
+    this.#internals.ariaLabel = this.#language.words.card
+    this.#view.speak(this.#language)
     this.#view.mask({
       maskedPan: this.getAttribute('masked-pan') ?? '',
       embossName: this.getAttribute('emboss-name') ?? '',
       schemeName: this.getAttribute('scheme-name') ?? '',
+      issuerName: this.getAttribute('issuer-name') ?? '',
+      canSetPin: this.hasAttribute('set-pin-url'),
     })
   }
 
@@ -210,8 +286,23 @@ export class PinfoldCard extends HTMLElement {
     return Number.isInteger(asked) && asked >= 1 && asked <= mostSeconds ? asked : defaultSeconds
   }
 
-  #announce(state: 'asking' | 'shown' | 'masked' | 'failed'): void {
+  #pinLength(): number {
+    const asked = Number(this.getAttribute('pin-length') ?? 4)
+    return Number.isInteger(asked) && asked >= 4 && asked <= 12 ? asked : 4
+  }
+
+  #announce(state: CardState): void {
     this.dispatchEvent(new CustomEvent('pinfold-state', { detail: { state }, bubbles: true }))
+  }
+}
+
+declare global {
+  interface HTMLElementTagNameMap {
+    'pinfold-card': PinfoldCard
+  }
+
+  interface HTMLElementEventMap {
+    'pinfold-state': CustomEvent<{ readonly state: CardState }>
   }
 }
 

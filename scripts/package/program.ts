@@ -15,7 +15,7 @@ const programs = [
   'src/**/*.ts',
   'scripts/demo.ts',
   'scripts/demo/*.ts',
-  'packages/{audit,card-element}/*.ts',
+  'packages/{audit,card-element}/**/*.ts',
   'packages/sdk/{client,device,webhooks}/**/*.ts',
   'examples/demo/**/*.ts',
   'web/**/*.ts',

@@ -66,7 +66,7 @@ export const packSdk = async ({ folder, run }: Project): Promise<string> => {
 
 /** Builds and packs the card element. @returns the file. */
 export const packCardElement = async ({ folder, run }: Project): Promise<string> => {
-  const printed = await run('npm pack --silent --workspace @pinfold/card-element')
+  const printed = await run('npm pack --silent --workspace pinfold-card-element')
   return join(folder, printed.trim().split('\n').at(-1) ?? '')
 }
 

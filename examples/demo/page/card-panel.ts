@@ -20,6 +20,7 @@ export function showCard(card: Card, product: Product, keys: ServiceKeys): void 
     'masked-pan': card.maskedPan,
     'emboss-name': card.embossName,
     'scheme-name': product.schemeName,
+    'issuer-name': 'Example Bank',
   }
   for (const [name, value] of Object.entries(attributes)) element.setAttribute(name, value)
   byId('card-slot', HTMLElement).replaceChildren(element)

@@ -52,13 +52,13 @@ const page = (issuer: string) => `<!doctype html>
 <script type="importmap">
   {
     "imports": {
-      "@pinfold/card-element": "/node_modules/@pinfold/card-element/dist/card-element/card-element.js",
+      "pinfold-card-element": "/node_modules/pinfold-card-element/dist/card-element/card-element.js",
       "jose": "/node_modules/jose/dist/webapi/index.js"
     }
   }
 </script>
 <script type="module">
-  import { PinfoldCard, pinKeys } from '@pinfold/card-element'
+  import { PinfoldCard, pinKeys } from 'pinfold-card-element'
 
   const keys = await (await fetch('/keys')).json()
   const token = new URLSearchParams(location.search).get('card')

@@ -1,0 +1,65 @@
+import type { CardWords } from '../card-words.ts'
+
+export const english: CardWords = {
+  direction: 'ltr',
+  card: 'Payment card',
+  number: 'Card number',
+  expires: 'Expires',
+  cvv: 'CVV',
+  pin: 'PIN',
+  hidden: 'hidden',
+  endsIn: 'ends in {digits}',
+  show: 'Show details',
+  hide: 'Hide details',
+  copy: 'Copy number',
+  busy: 'One moment …',
+  hiddenIn: 'hidden in {count} s',
+  detailsHidden: 'Details hidden.',
+  shownFor: {
+    one: 'Details are shown for a second.',
+    other: 'Details are shown for {count} seconds.',
+  },
+  copied: 'Copied. The clipboard is cleared in {count} seconds, if this page is open then.',
+  cleared: 'The clipboard was cleared.',
+  cannotCopy: 'This browser does not let the page copy. Select the number instead.',
+  cannotClear: 'This browser does not let the page clear the clipboard: copy something else.',
+  setPin: 'Set PIN',
+  newPin: 'New PIN',
+  repeatPin: 'Repeat the PIN',
+  savePin: 'Save PIN',
+  cancel: 'Cancel',
+  pinRule: {
+    other: '{count} digits. The PIN is encrypted on this device.',
+  },
+  pinLength: { other: 'A PIN of this card has {count} digits.' },
+  pinsDiffer: 'The two PINs differ. Enter both again.',
+  pinSet: 'Your new PIN is set.',
+  tooOften: 'To protect the card, this is limited. Try again later.',
+  tooOftenFor: {
+    one: 'To protect the card, this is limited. Try again in a minute.',
+    other: 'To protect the card, this is limited. Try again in {count} minutes.',
+  },
+  failures: {
+    offline: 'There is no connection. Try again in a moment.',
+    noAnswer: 'The card service does not answer. Try again in a moment.',
+    starting: 'The card service is starting. Try again in a moment.',
+    keysUnavailable: 'The issuer’s keys could not be loaded, so no card data can be shown.',
+    keysInvalid: 'The issuer’s keys are not valid, so no card data can be shown.',
+    insecurePage: 'This page is not configured securely, so no card data is shown.',
+    wrongPage: 'This page is not configured correctly, so no card data is shown.',
+    wrongClock:
+      'The clock of this device is wrong, or the answer was late. Set the clock and try again.',
+    cardClosed: 'This card is closed.',
+    cardNotFound: 'This card does not exist, or it is not yours.',
+    sessionEnded: 'Your session has ended. Open the page again.',
+    pinNotShown: 'The PIN of this card cannot be shown. You can choose a new one.',
+    weakPin:
+      'That PIN is too easy to guess. Avoid series, repeats, years and parts of the card number.',
+    pinNotOpened: 'The issuer could not open the sealed PIN. Try again.',
+    invalidValue: 'A value in the form is not valid. Correct it and try again.',
+    changed:
+      'The answer was changed on its way from your card’s issuer, so the page shows none of it. ' +
+      'If this happens again, tell your bank.',
+    other: 'That did not work. Try again later.',
+  },
+}

@@ -1,6 +1,9 @@
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
+import { mkdtemp, writeFile } from 'node:fs/promises'
 import { createServer } from 'node:http'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { before, test } from 'node:test'
 import { verifyWebhook } from '../../packages/sdk/webhooks/webhooks.ts'
@@ -33,6 +36,20 @@ test('a PIN is set from standard input, shown, blocked and unblocked', async () 
   assert.equal((await answer('pins', 'status', blocked)).status, 'Blocked')
   const { status, remainingTries } = await answer('pins', 'unblock', blocked)
   assert.deepEqual([status, remainingTries], ['Unblocked', 3])
+})
+
+test('a card is converted and replaced with an address and texts for the bureau', async () => {
+  const path = join(await mkdtemp(join(tmpdir(), 'pinfold-')), 'branch.json')
+  const branch = { addressLine1: 'Branch 7', postCode: '28014', country: 'ESP' }
+  await writeFile(path, JSON.stringify(branch))
+  const production = ['--fulfilment', path, '--text1', 'Blue box', '--text2', 'By hand']
+  const card = await trigger('card.created')
+  const converted = await answer('cards', 'convert', card, ...production)
+  assert.deepEqual([converted.publicToken, converted.cardType], [card, 'Physical'])
+  const successor = await answer('cards', 'replace', card, ...production)
+  assert.deepEqual([successor.replacementFor, successor.cardType], [card, 'Physical'])
+  const missing = await pinfold(env, 'cards', 'replace', card, '--fulfilment', `${path}.none`)
+  assert.equal(missing.code, 2, missing.stderr)
 })
 
 test('each event of a chip occurs on a new card with a virtual chip', async () => {

@@ -9,6 +9,9 @@
 -- and the present one is used until then. A conversion is always current: the card is physical from
 -- then on, and its plastic is inactive until it is activated.
 --
+-- A conversion may say where the plastic goes, which is part of the personal data. The card must
+-- then still have p_former_personal_data; both are null if the personal data stays.
+--
 -- A card whose last day is before p_today expires first, with an event of its own. An expired card
 -- can still be renewed if its last day is not before p_expired_since, and leaves the status 54 when
 -- the plastic becomes current. A retired or replaced card has no further plastic. A plastic that
@@ -30,6 +33,8 @@ create or replace function order_plastic(
   p_expired_since date,
   p_expiry_date date,
   p_free_texts bytea,
+  p_former_personal_data bytea,
+  p_personal_data bytea,
   p_renewal_job_id uuid,
   p_request_id text,
   p_operator_id text,
@@ -52,6 +57,7 @@ begin
     or p_plastic_number is distinct from v_card.last_plastic_number + 1
     or p_expiry_date < v_card.expiry_date
     or p_expiry_date < p_today
+    or v_card.personal_data <> p_former_personal_data
   then
     return false;
   end if;
@@ -87,6 +93,11 @@ begin
   end if;
   if v_card.waiting_expiry_date is not null then
     v_card := end_waiting_plastic(v_card, p_request_id, p_operator_id);
+  end if;
+  if p_personal_data is not null then
+    update card
+    set personal_data = p_personal_data
+    where public_token = p_public_token;
   end if;
   v_card_type := case p_reason when 'Conversion' then 'Physical' else v_card.card_type end;
   insert into plastic (

@@ -2,6 +2,7 @@ import * as cli from '../command.ts'
 import { asClient } from '../connection/connection.ts'
 import { line, sheet } from '../output.ts'
 import { parseToken } from './cards.ts'
+import { productionOptions, readProduction } from './production-options.ts'
 
 const replaceOptions: cli.Options = {
   reason: {
@@ -40,6 +41,7 @@ const replaceOptions: cli.Options = {
     help: 'yes for Virtual, no for Physical',
     pointer: '/activateNow',
   },
+  ...productionOptions,
 }
 
 export const replacementCommands: readonly cli.Command[] = [
@@ -76,6 +78,7 @@ const replace = (call: cli.Call): Promise<cli.Outcome> =>
       moveExpiryDate: cli.parseYesNo(call, 'move-expiry'),
       expiryDate: cli.findText(call, 'expiry'),
       activateNow: cli.parseYesNo(call, 'activate-now'),
+      ...(await readProduction(call)),
     })
     const successor = await ask<object>('POST', `${base}/cards/${parseToken(call)}/replace`, body)
     return { json: successor, text: sheet(successor) }

@@ -2,22 +2,7 @@ import * as cli from '../command.ts'
 import { asClient } from '../connection/connection.ts'
 import { line, sheet } from '../output.ts'
 import { parseToken } from './cards.ts'
-
-/** The client's texts for the bureau. */
-const textOptions: cli.Options = {
-  text1: {
-    type: 'string',
-    value: 'TEXT',
-    help: 'for the bureau that produces the plastic',
-    pointer: '/freetext1',
-  },
-  text2: { type: 'string', value: 'TEXT', help: 'another one', pointer: '/freetext2' },
-}
-
-const pickTexts = (call: cli.Call) => ({
-  freetext1: cli.findText(call, 'text1'),
-  freetext2: cli.findText(call, 'text2'),
-})
+import * as production from './production-options.ts'
 
 export const renewalCommands: readonly cli.Command[] = [
   {
@@ -44,7 +29,7 @@ export const renewalCommands: readonly cli.Command[] = [
         help: 'whether the plastic is current at once; by default no',
         pointer: '/activateNow',
       },
-      ...textOptions,
+      ...production.textOptions,
     },
     connection: cli.clientConnection,
     example: 'pinfold cards renew 4820117360 --step Migrate',
@@ -55,7 +40,7 @@ export const renewalCommands: readonly cli.Command[] = [
           renewStep: cli.findText(call, 'step'),
           expiryDate: cli.findText(call, 'expiry'),
           activateNow: cli.parseYesNo(call, 'activate-now'),
-          ...pickTexts(call),
+          ...production.pickTexts(call),
         })
         await ask('POST', `${base}/cards/${publicToken}/renew`, body)
         const card = await ask<object>('GET', `${base}/cards/${publicToken}`)
@@ -81,12 +66,13 @@ export const renewalCommands: readonly cli.Command[] = [
     names: ['CARD'],
     summary: 'gives a virtual card plastic',
     description: 'The card works on. Its chip and its stripe work once the plastic is activated.',
-    options: textOptions,
+    options: production.productionOptions,
     connection: cli.clientConnection,
     example: 'pinfold cards convert 4820117360',
     run: (call) =>
       asClient(call, async ({ ask, base }) => {
-        const body = cli.given({ cardType: 'Physical', ...pickTexts(call) })
+        const given = await production.readProduction(call)
+        const body = cli.given({ cardType: 'Physical', ...given })
         const path = `${base}/cards/${parseToken(call)}/card-type`
         const card = await ask<object>('PUT', path, body)
         return { json: card, text: sheet(card) }

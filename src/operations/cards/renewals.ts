@@ -19,7 +19,7 @@ import { findSuccessor } from '../../storage/cards/replacements.ts'
 import { type Answer, commitOnce, type RepeatableRequest } from '../idempotency/idempotency.ts'
 import * as cards from './cards.ts'
 import { type FreeTexts, sealFreeTexts } from './free-texts.ts'
-import { revealPersonalData } from './personal-data.ts'
+import { type Address, revealPersonalData, sealPersonalData } from './personal-data.ts'
 import { alreadyReplaced } from './replacements.ts'
 
 /** The steps of a renewal. */
@@ -73,6 +73,8 @@ export const renewCard = (
         ...plan,
         isCurrent: plan.isCurrent || renewal.activateNow === true,
         freeTexts: await sealFreeTexts(context.hsm, publicToken, plasticNumber, renewal),
+        formerPersonalData: null,
+        personalData: null,
       },
     )
     return { isDone, result: null }
@@ -143,6 +145,8 @@ export const cancelRenewal = (
 /** A virtual card that gets plastic. */
 interface Conversion extends FreeTexts {
   readonly publicToken: PublicToken
+  /** Where the plastic goes; by default to the address of the cardholder. */
+  readonly fulfilment?: Address
 }
 
 /**
@@ -164,9 +168,11 @@ export const convertCard = (
     const today = formatDate(context.now())
     await refuseReplaced(context, card, today)
     const plasticNumber = nextPlasticNumber(card)
-    const { embossName } = await revealPersonalData(context.hsm, publicToken, card.personalData)
+    const { hsm } = context
+    const former = await revealPersonalData(hsm, publicToken, card.personalData)
+    const { fulfilment } = conversion
     const converted = { ...card, cardType: 'Physical', startDate: today } as const
-    const result = cards.describeCard(context, converted, embossName)
+    const result = cards.describeCard(context, converted, former.embossName)
     const act = {
       ...pickActor(requester),
       publicToken,
@@ -179,7 +185,11 @@ export const convertCard = (
       today,
       expiredSince: today,
       expiryDate: card.expiryDate,
-      freeTexts: await sealFreeTexts(context.hsm, publicToken, plasticNumber, conversion),
+      freeTexts: await sealFreeTexts(hsm, publicToken, plasticNumber, conversion),
+      formerPersonalData: fulfilment ? card.personalData : null,
+      personalData: fulfilment
+        ? await sealPersonalData(hsm, publicToken, { ...former, fulfilment })
+        : null,
     })
     return { isDone, result }
   })

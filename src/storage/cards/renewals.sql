@@ -53,6 +53,8 @@ select order_plastic(
   p_expired_since => :expiredSince,
   p_expiry_date => :expiryDate,
   p_free_texts => :freeTexts,
+  p_former_personal_data => :formerPersonalData,
+  p_personal_data => :personalData,
   p_renewal_job_id => null,
   p_request_id => :requestId,
   p_operator_id => :operatorId,

@@ -84,6 +84,9 @@ interface NewPlastic {
   readonly expiryDate: string
   /** Sealed; null without any. */
   readonly freeTexts: Uint8Array | null
+  /** Sealed: the personal data that a conversion changes, before and after; null if it stays. */
+  readonly formerPersonalData: Uint8Array | null
+  readonly personalData: Uint8Array | null
 }
 
 interface Done {

@@ -53,6 +53,8 @@ select order_plastic(
   p_expired_since => :expiredSince,
   p_expiry_date => :expiryDate,
   p_free_texts => null,
+  p_former_personal_data => null,
+  p_personal_data => null,
   p_renewal_job_id => :jobId,
   p_request_id => :requestId,
   p_operator_id => null,

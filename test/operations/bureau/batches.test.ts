@@ -81,6 +81,26 @@ for (const { name, open, skip } of databaseEngines) {
       assert.equal(await take(), null)
     })
 
+    test('the plastic of a converted card is sent where the conversion says', async () => {
+      await takeAll()
+      const { publicToken } = await service.createCard({ cardType: 'Virtual' })
+      const fulfilment = { addressLine1: 'Branch 9', postCode: '28014', country: 'ESP' }
+      const convert = (body: object) =>
+        service.call('PUT', `/cards/${publicToken}/card-type`, { body })
+      const body = { cardType: 'Physical', fulfilment }
+      const refused = await convert({ ...body, fulfilment: { ...fulfilment, postCode: '' } })
+      assert.deepEqual([refused.status, refused.json.code], [422, 'validation_failed'])
+      const converted = await convert(body)
+      assert.equal(converted.status, 200, converted.text)
+      const [plastic, ...others] = await listPlastics((await take())?.batchId ?? '')
+      assert.deepEqual(others, [])
+      assert.deepEqual(
+        [plastic.publicToken, plastic.plasticNumber, plastic.reason],
+        [publicToken, 1, 'Conversion'],
+      )
+      assert.deepEqual(plastic.address, fulfilment)
+    })
+
     test('the texts of the client for a plastic reach the bureau with it', async () => {
       await takeAll()
       const card = await service.createCard({ cardType: 'Physical' })

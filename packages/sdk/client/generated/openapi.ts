@@ -1841,6 +1841,7 @@ export interface components {
              * @example Physical
              */
             readonly cardType: string;
+            readonly fulfilment?: components["schemas"]["Address"];
             /** @description For the bureau that produces the plastic. */
             readonly freetext1?: string;
             /** @description Must not contain control characters, unpaired surrogates or a card number. */

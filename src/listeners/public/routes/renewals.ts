@@ -5,6 +5,7 @@ import { markReplay, noContent, repeatable } from '../../http/repeatable.ts'
 import type { BodyRule } from '../../http/request.ts'
 import { createRequester, type PublicApi, parsePublicToken } from '../api.ts'
 import * as schemas from '../schemas/cards.ts'
+import { requirePostalCode } from './cards.ts'
 
 const tags = ['Life of a card']
 
@@ -115,6 +116,7 @@ export function convertCardRoutes({ app, base, issuing }: PublicApi): void {
             parseCardType(String(cardType)) === 'Virtual'
               ? { pointer: '/cardType', detail: 'must be Physical' }
               : null,
+          requirePostalCode('fulfilment'),
         ],
         problems: [
           'card_closed',
@@ -139,11 +141,11 @@ export function convertCardRoutes({ app, base, issuing }: PublicApi): void {
         response: { 200: schemas.CreatedCardSchema },
       },
       handler: async (request, reply) => {
-        const { cardType: _, ...texts } = request.body
+        const { cardType: _, ...members } = request.body
         const answer = await convertCard(
           issuing,
           createRequester(request),
-          { ...texts, publicToken: parsePublicToken(request) },
+          { ...members, publicToken: parsePublicToken(request) },
           repeatable(request),
         )
         return markReplay(reply, answer)

@@ -227,6 +227,7 @@ export const ConvertCardSchema = Type.Object(
       description: '`Physical`, in any case.',
       examples: ['Physical'],
     }),
+    fulfilment: Type.Optional(AddressSchema),
     ...freeTexts,
   },
   closed,

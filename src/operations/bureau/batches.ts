@@ -53,31 +53,47 @@ export async function takeBatch(
   })
 }
 
-/** Takes the oldest orders. Those that another batch takes meanwhile are followed by others. */
+/** A batch meets so many others at most that take the same plastics. */
+const othersMax = 20
+
+/**
+ * Takes the oldest orders. Those that another batch takes meanwhile are followed by others.
+ * @throws `Problem` `unavailable` if others take all of them, again and again.
+ */
 async function takeOldest(
   connection: Connection,
   batch: { readonly batchId: string; readonly clientId: string },
   now: Date,
   limit: number,
 ): Promise<number> {
-  for (;;) {
+  for (let others = 0; others <= othersMax; others += 1) {
     const orders = await storedBatches.listOrders(connection, formatDate(now), limit)
     const open = orders.filter(({ isOpen }) => isOpen)
     const taken = await storedBatches.takePlastics(connection, batch, open, now)
     if (taken > 0 || open.length === 0) return taken
   }
+  throw new Problem('unavailable', { detail: 'Other batches take the same plastics.' })
 }
 
-/** Cancels all orders of closed cards, which would stand before those of open ones. */
+/** The orders that one call looks through, in steps of the largest batch. */
+const stepsMax = 20
+
+/**
+ * Cancels all orders of closed cards, which would stand before those of open ones.
+ * @throws `Problem` `unavailable` if more are left than one call cancels. A repeat resumes.
+ */
 async function cancelIdleOrders(database: Database, today: string): Promise<void> {
-  let isProgress = true
-  while (isProgress) {
-    isProgress = false
+  for (let steps = 1; steps <= stepsMax; steps += 1) {
+    let isProgress = false
     const orders = await storedBatches.listOrders(database, today, batchSizeMax)
     for (const { isOpen, ...plastic } of orders) {
       if (!isOpen && (await cancelIdleOrder(database, plastic, today))) isProgress = true
     }
+    if (!isProgress) return
   }
+  throw new Problem('unavailable', {
+    detail: 'Many orders of closed cards are being cancelled. Repeat the request.',
+  })
 }
 
 /** A batch by its id, for the bureau's client that took it. */

@@ -45,11 +45,17 @@ async function drawFreeNumber(
 /** With 32 shards, none of these lies in a given one once in some 8,000 draws. */
 const candidatesAtOnce = 288
 
+/** With 1,000 shards, all of these miss a given one once in 400,000 cards. */
+const drawsMax = 50
+
 /** Draws a token that lies on the same node of a cluster as the first card of its line. */
 async function drawTokenBeside(context: CardContext, lineToken: PublicToken): Promise<PublicToken> {
-  const candidates = Array.from({ length: candidatesAtOnce }, drawToken).filter(isPublicToken)
-  const token = await chooseTokenOfShard(context.database, lineToken, candidates)
-  return token ?? drawTokenBeside(context, lineToken)
+  for (let draws = 1; draws <= drawsMax; draws += 1) {
+    const candidates = Array.from({ length: candidatesAtOnce }, drawToken).filter(isPublicToken)
+    const token = await chooseTokenOfShard(context.database, lineToken, candidates)
+    if (token) return token
+  }
+  throw new Error(`No token was drawn that lies beside the card ${lineToken}.`)
 }
 
 /** Draws ten digits, as the HSM does. */

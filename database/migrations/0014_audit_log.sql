@@ -25,6 +25,8 @@ create table audit_entry (
   client_id text,
   public_token text,
   act text not null,
+  -- Whether an operator or an administrator acted: a person, or a client of kind admin.
+  by_operator boolean not null default false,
   entered_at timestamptz not null default clock_timestamp(),
   commitment bytea not null check (length(commitment) = 32),
   salt bytea check (length(salt) = 32),
@@ -42,6 +44,21 @@ create index audit_entry_disclosure_of_card on audit_entry (public_token, log, e
   where act in ('pin.revealed', 'card_data.revealed', 'cardholder.revealed');
 create index audit_entry_disclosure_of_client on audit_entry (client_id, log, entry_index)
   where act in ('pin.revealed', 'card_data.revealed', 'cardholder.revealed');
+
+-- Entries of operators by the time of their entry: all, and by person, act and card. Few entries are
+-- of operators, and the other entries are in none of these indexes.
+create index audit_entry_of_operators on audit_entry (entered_at, log, entry_index)
+  where by_operator;
+create index audit_entry_of_operator on audit_entry (client_id, entered_at, log, entry_index)
+  where by_operator;
+create index audit_entry_of_operator_act on audit_entry (act, entered_at, log, entry_index)
+  where by_operator;
+create index audit_entry_of_act_of_operator
+  on audit_entry (client_id, act, entered_at, log, entry_index)
+  where by_operator;
+create index audit_entry_of_operator_card
+  on audit_entry (public_token, entered_at, log, entry_index)
+  where by_operator and public_token is not null;
 
 -- Hashes of the tree: tile N of level L has the roots of 256 complete subtrees. The last tile of
 -- each level grows in place.

@@ -42,6 +42,17 @@ export interface AuditEntry {
   readonly details?: object | undefined
 }
 
+/** Acts that only operators can do. A refused one has no other mark of an operator. */
+const actsOfOperators: readonly string[] = ['pan.searched', 'cardholder.revealed']
+
+/**
+ * Whether an operator or an administrator acted. An act of administration has a number; an act of
+ * an operator on a card names the card's client.
+ */
+export const isByOperator = ({ act, client, details = {}, number }: AuditEntry): boolean =>
+  client !== undefined &&
+  (number !== undefined || 'cardClient' in details || actsOfOperators.includes(act))
+
 /** The outcome of the act that an event reports. */
 export const outcomesByEvent: Readonly<Record<EventType, Outcome>> = {
   'card.created': 'done',

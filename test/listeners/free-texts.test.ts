@@ -100,6 +100,8 @@ const exceptions: Readonly<Record<string, readonly string[]>> = {
     ...[
       '/links body/networkId',
       '/disclosures querystring/clientId',
+      '/audit/entries querystring/clientId',
+      '/audit/entries querystring/act',
       '/webhooks querystring/clientId',
     ],
     ...['/products body/cvk', '/products body/pvk'],

@@ -4,7 +4,7 @@
 -- p_first_index. Existing entries do not change. A tile of hashes only grows: its new hashes begin
 -- with the old ones.
 --
--- Ids, clients, tokens, acts and texts are one text each, with a line for each entry. Arrays of a
+-- Ids, clients, tokens, acts, texts and marks of operators are one text each, with a line for each entry. Arrays of a
 -- thousand would be quoted by the driver, value by value, and cost more than everything else. No
 -- value has a line break, and an empty line is null. Commitments and salts are 32 bytes for each
 -- entry.
@@ -16,6 +16,7 @@ create or replace function append_audit_entries(
   p_public_tokens text,
   p_acts text,
   p_texts text,
+  p_by_operator text,
   p_commitments bytea,
   p_salts bytea,
   p_levels smallint[],
@@ -35,9 +36,10 @@ begin
     raise exception 'Audit log % is not open at entry %.', p_log, p_first_index;
   end if;
   insert into audit_entry (
-    log, entry_index, entry_id, client_id, public_token, act, text, commitment, salt
+    log, entry_index, entry_id, client_id, public_token, act, text, by_operator, commitment, salt
   )
   select p_log, p_first_index + ordinal - 1, entry_id, client_id, public_token, act, text,
+    operator_mark is not null,
     substring(p_commitments from 32 * ordinal::integer - 31 for 32),
     case when text is not null then
       substring(p_salts from 32 * ordinal::integer - 31 for 32)
@@ -47,8 +49,10 @@ begin
     string_to_array(p_client_ids, E'\n', ''),
     string_to_array(p_public_tokens, E'\n', ''),
     string_to_array(p_acts, E'\n', ''),
-    string_to_array(p_texts, E'\n', '')
-  ) with ordinality as given (entry_id, client_id, public_token, act, text, ordinal);
+    string_to_array(p_texts, E'\n', ''),
+    string_to_array(p_by_operator, E'\n', '')
+  ) with ordinality
+    as given (entry_id, client_id, public_token, act, text, operator_mark, ordinal);
   insert into audit_tile (log, level, tile_index, hashes)
   select p_log, level, tile_index, hashes
   from unnest(p_levels, p_tile_indexes, p_hashes) as given (level, tile_index, hashes)

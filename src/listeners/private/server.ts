@@ -38,6 +38,7 @@ import {
 } from './routes/keys.ts'
 import { cardSpendingRoute, clientLimitsRoute, limitRoutes } from './routes/limits.ts'
 import * as linkRoutes from './routes/links.ts'
+import { listOperatorEntriesRoute } from './routes/operator-entries.ts'
 import * as paymentRoutes from './routes/payments.ts'
 import { operatorRoutes, signPersonOutRoute } from './routes/people.ts'
 import * as productRoutes from './routes/products.ts'
@@ -132,6 +133,7 @@ const routes = [
   auditPagesRoutes,
   auditTreeRoutes,
   auditorRoutes,
+  listOperatorEntriesRoute,
   succeedAuditLogRoute,
   erasureRoutes,
 ]

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import { computeCommitment } from '../../../packages/audit/tree.ts'
-import { type AuditEntry, entryText } from '../../domain/audit-entry.ts'
+import { type AuditEntry, entryText, isByOperator } from '../../domain/audit-entry.ts'
 
 /** An entry with the values that its leaf commits to. */
 interface CommittedEntry {
@@ -8,6 +8,7 @@ interface CommittedEntry {
   readonly clientId: string | null
   readonly publicToken: string | null
   readonly act: string
+  readonly isByOperator: boolean
   readonly commitment: Uint8Array
   readonly salt: Uint8Array
   readonly text: string
@@ -28,6 +29,7 @@ export function commitEntries(entries: readonly AuditEntry[]): CommittedEntry[] 
       clientId: said.client ?? null,
       publicToken: said.card ?? null,
       act: said.act,
+      isByOperator: isByOperator(said),
       commitment: computeCommitment(salt, text),
       salt,
       text,

@@ -9,6 +9,7 @@ select append_audit_entries(
   p_public_tokens => :publicTokens,
   p_acts => :acts,
   p_texts => :texts,
+  p_by_operator => :operatorMarks,
   p_commitments => :commitments,
   p_salts => :salts,
   p_levels => :levels,
@@ -18,7 +19,7 @@ select append_audit_entries(
 
 -- name: list_audit_entries
 select log, entry_index::float8 as "index", entry_id as "entryId", client_id as "clientId",
-  public_token as "publicToken", act, commitment, salt, text
+  public_token as "publicToken", act, by_operator as "isByOperator", commitment, salt, text
 from audit_entry
 where log = :log and entry_index >= :firstIndex::bigint
 order by entry_index
@@ -26,7 +27,7 @@ limit :limit;
 
 -- name: find_audit_entry
 select log, entry_index::float8 as "index", entry_id as "entryId", client_id as "clientId",
-  public_token as "publicToken", act, commitment, salt, text
+  public_token as "publicToken", act, by_operator as "isByOperator", commitment, salt, text
 from audit_entry
 where log = any(:logs::integer[]) and entry_id = :entryId::uuid
 order by log desc

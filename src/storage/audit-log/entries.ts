@@ -10,6 +10,8 @@ export interface NewEntry {
   readonly clientId: string | null
   readonly publicToken: string | null
   readonly act: string
+  /** Whether an operator or an administrator acted. */
+  readonly isByOperator: boolean
   readonly commitment: Uint8Array
   readonly salt: Uint8Array | null
   readonly text: string | null
@@ -23,6 +25,7 @@ const append = declare<{
   publicTokens: string
   acts: string
   texts: string
+  operatorMarks: string
   commitments: Uint8Array
   salts: Uint8Array
   levels: readonly number[]
@@ -48,6 +51,7 @@ export async function insertEntries(
     publicTokens: entries.map(({ publicToken }) => publicToken ?? '').join('\n'),
     acts: entries.map(({ act }) => act).join('\n'),
     texts: entries.map(({ text }) => text ?? '').join('\n'),
+    operatorMarks: entries.map(({ isByOperator }) => (isByOperator ? 'x' : '')).join('\n'),
     commitments: Buffer.concat(entries.map(({ commitment }) => commitment)),
     salts: Buffer.concat(entries.map(({ salt }) => salt ?? noSalt)),
     levels: tiles.map(({ level }) => level),

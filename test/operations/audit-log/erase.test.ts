@@ -68,7 +68,7 @@ const enter = (given: readonly Given[]): Promise<unknown> =>
       const text = JSON.stringify({ entry: entryId, act, card: publicToken, details })
       const salt = randomBytes(32)
       const commitment = computeCommitment(salt, text)
-      return { entryId, clientId, publicToken, act, commitment, salt, text }
+      return { entryId, clientId, publicToken, act, isByOperator: false, commitment, salt, text }
     })
     return appendEntries(connection, log, made)
   })

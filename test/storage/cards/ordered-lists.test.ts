@@ -4,6 +4,7 @@ import pg from 'pg'
 import { type CardStatusCode, cardStatusCodes, isFinal } from '../../../src/domain/card-status.ts'
 import { makeProductId } from '../../../src/domain/identifiers.ts'
 import { listKeyActRows, listOperatorActRows, newestAct } from '../../../src/storage/acts/acts.ts'
+import { listOperatorEntryRows } from '../../../src/storage/audit-log/operator-entries.ts'
 import {
   findAuthorizations,
   listAuthorizations,
@@ -84,6 +85,7 @@ before(async () => {
     'delivery',
     'delivery_group',
     'audit_act',
+    'audit_entry',
   ]
   for (const table of tables) {
     await session.query(`alter table ${table} set (autovacuum_enabled = false)`)
@@ -163,11 +165,18 @@ const fillActs = (count: number) =>
     select '2026-01-01'::timestamptz + make_interval(secs => number), 'changed',
       case when number % ${count / 4} = 0 then 'key' when number % 2 = 0 then 'card' else 'client' end,
       case when number % 2 = 0 then '1000000001' else 'subject' end, '{}', 'admin', 'r'
+    from generate_series(1, ${count}) as number;
+    insert into audit_entry (log, entry_index, entry_id, client_id, public_token, act, by_operator,
+      entered_at, commitment)
+    select 1, number, gen_random_uuid(), case when number % 2 = 0 then 'admin' else 'client' end,
+      case when number % 4 = 0 then '1000000001' end,
+      case when number % 3 = 0 then 'changed' else 'created' end, number % 2 = 0,
+      '2026-01-01'::timestamptz + make_interval(secs => number), decode(repeat('00', 32), 'hex')
     from generate_series(1, ${count}) as number`)
 
 const empty = () =>
   session.query(
-    'truncate card, authorization_request, payment, client, event, published_event, delivery, delivery_group, audit_act cascade',
+    'truncate card, authorization_request, payment, client, event, published_event, delivery, delivery_group, audit_act, audit_entry cascade',
   )
 
 const outlineOf = (plan: Plan, indent = ''): string =>
@@ -312,6 +321,30 @@ const reads: readonly (readonly [string, (connection: Asked) => Promise<unknown>
           (connection: Connection) => listKeyActRows(connection, after, 101),
         ],
       ] as const,
+  ),
+  ...['infinity', '2026-01-01T02:00:00Z'].flatMap((at) =>
+    [
+      {},
+      { clientId: 'admin' },
+      { act: 'changed' },
+      { clientId: 'admin', act: 'changed' },
+      { publicToken: '1000000001' },
+      { clientId: 'nobody' },
+    ].flatMap((filter) =>
+      [null, '2026-01-01T01:00:00Z'].map(
+        (from) =>
+          [
+            `entries of operators by ${JSON.stringify(filter)} from ${from} before ${at}`,
+            (connection: Connection) =>
+              listOperatorEntryRows(
+                connection,
+                { ...filter, from },
+                { at, log: 1, index: 7_000 },
+                101,
+              ),
+          ] as const,
+      ),
+    ),
   ),
   ...['2020-01-01', '2026-01-14T20:00:00Z', '2040-01-01'].map(
     (since) =>

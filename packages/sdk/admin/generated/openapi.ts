@@ -1622,6 +1622,26 @@ export interface paths {
         readonly patch?: never;
         readonly trace?: never;
     };
+    readonly "/audit/entries": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        /**
+         * List the entries of operators in the audit log
+         * @description Acts of people and administrators on cards, clients, products, keys and settings, newest first, including refused ones. An act is entered within seconds.
+         */
+        readonly get: operations["listOperatorEntries"];
+        readonly put?: never;
+        readonly post?: never;
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
     readonly "/audit/successor": {
         readonly parameters: {
             readonly query?: never;
@@ -3470,6 +3490,44 @@ export interface components {
             readonly applied?: number;
             /** @description What a reversal takes back beyond what is open: no effect. */
             readonly overReversal?: number;
+        };
+        readonly OperatorEntry: {
+            /**
+             * Format: uuid
+             * @description Its id in the audit log.
+             */
+            readonly entry: string;
+            readonly log: number;
+            /** @description The position of the entry in the log. */
+            readonly index: number;
+            /** Format: date-time */
+            readonly at: string;
+            /**
+             * @example card.status_changed
+             * @example client.created
+             * @example person.signed_in
+             */
+            readonly act: string;
+            /**
+             * @example done
+             * @example refused
+             * @example failed
+             * @example erased
+             */
+            readonly outcome: string;
+            readonly clientId: string | null;
+            /** @description The name of the person or the client at present; null if it is not known. */
+            readonly clientName: string | null;
+            readonly publicToken: string | null;
+            /** @description The key, client, product or other subject; null for an act on a card. */
+            readonly subject: string | null;
+            readonly requestId: string | null;
+            /** @description Why it was refused or failed. */
+            readonly reason: string | null;
+            /** @description Refusals of one minute are counted together. */
+            readonly count: number;
+            readonly details: unknown;
+            readonly isErased: boolean;
         };
         readonly Payment: {
             /** Format: uuid */
@@ -10657,6 +10715,53 @@ export interface operations {
             readonly 401: components["responses"]["Unauthenticated"];
             readonly 403: components["responses"]["InsufficientScope"];
             readonly 404: components["responses"]["NotFound"];
+            readonly 421: components["responses"]["MisdirectedRequest"];
+            readonly 422: components["responses"]["ValidationFailed"];
+            readonly 429: components["responses"]["RateLimited"];
+            readonly 500: components["responses"]["InternalError"];
+            readonly 503: components["responses"]["Unavailable"];
+        };
+    };
+    readonly listOperatorEntries: {
+        readonly parameters: {
+            readonly query?: {
+                /** @description The person or the administrator who acted. */
+                readonly clientId?: string;
+                /** @description Exactly this act. */
+                readonly act?: string;
+                readonly publicToken?: string;
+                /** @description Entered at this instant or later. */
+                readonly from?: string;
+                /** @description Entered before this instant. */
+                readonly to?: string;
+                /** @description 1 to 100; default 100. */
+                readonly limit?: number;
+                /** @description From the `Link` header of the previous page. */
+                readonly cursor?: string;
+            };
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description OK */
+            readonly 200: {
+                headers: {
+                    readonly "X-Request-Id": components["headers"]["X-Request-Id"];
+                    readonly "Api-Version": components["headers"]["Api-Version"];
+                    readonly Link: components["headers"]["Link"];
+                    readonly RateLimit: components["headers"]["RateLimit"];
+                    readonly "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": readonly components["schemas"]["OperatorEntry"][];
+                };
+            };
+            readonly 400: components["responses"]["MalformedRequest"];
+            readonly 401: components["responses"]["Unauthenticated"];
+            readonly 403: components["responses"]["InsufficientScope"];
             readonly 421: components["responses"]["MisdirectedRequest"];
             readonly 422: components["responses"]["ValidationFailed"];
             readonly 429: components["responses"]["RateLimited"];

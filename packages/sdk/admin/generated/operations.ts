@@ -58,6 +58,7 @@ export const operationTable = {
   listLimits: { method: 'GET', path: '/limits', calls: 'reads' },
   listLinkAdvices: { method: 'GET', path: '/links/{linkName}/advices', calls: 'pages' },
   listLinks: { method: 'GET', path: '/links', calls: 'pages' },
+  listOperatorEntries: { method: 'GET', path: '/audit/entries', calls: 'pages' },
   listPeople: { method: 'GET', path: '/people', calls: 'pages' },
   listSnapshots: { method: 'GET', path: '/sandbox/snapshots', calls: 'pages' },
   listZones: { method: 'GET', path: '/zones', calls: 'pages' },

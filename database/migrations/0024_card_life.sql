@@ -63,6 +63,9 @@ create table card_line (
   -- The version of the successor's controls that were copied; null for controls that the client
   -- gave to a successor.
   carried_controls_version integer,
+  -- Whether the client asked for the PIN of the replaced card. Otherwise, the PIN of a stolen card
+  -- does not move.
+  is_pin_requested boolean not null,
   -- When the successor was activated. From then on, no earlier card of the line can be replaced.
   activated_at timestamptz,
   primary key (public_token, generation)

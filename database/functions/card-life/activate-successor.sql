@@ -5,13 +5,17 @@
 -- the line is carried again if it changed there since, or another card is in use meanwhile:
 -- p_pin_source_token is that card (find_pin_source), p_pin_source_version the version there, and
 -- p_pin_block has that PIN for the successor. The version and the block are null if the successor
--- has that PIN. p_chip_pin_block is null unless the successor has a chip, which then learns the PIN
--- by a command.
+-- has that PIN. If the successor has a chip, the chip learns a changed PIN by a command.
+--
+-- With p_is_pin_new, the card that the PIN comes from was stolen meanwhile, and the client has not
+-- asked for its PIN: p_pin_block or p_pvv is a new one, which has all tries. The event is pin.set.
+--
+-- p_limit_name is that of the unblocks of a PIN, null without one (finish_activation).
 --
 -- The controls of the card in use are carried again, unless the successor has controls of its own
 -- (carry_controls).
 --
--- Lock order: line, key, counter. Returns whether it was done. It is not done if the card belongs
+-- Lock order: line, key, limit, counter. Returns whether it was done. It is not done if the card belongs
 -- to another client, is not inactive, has expired or is replaced by an activated card, if its PIN
 -- has another version, or if the key was not free.
 --
@@ -23,9 +27,14 @@ create or replace function activate_successor(
   p_today date,
   p_pin_source_token text,
   p_pin_source_version integer,
+  p_is_pin_new boolean,
   p_pin_block bytea,
+  p_pvv text,
   p_pin_key text,
   p_has_chip boolean,
+  p_limit_name text,
+  p_uses integer,
+  p_window_seconds integer,
   p_request_id text,
   p_note bytea,
   p_operator_id text,
@@ -41,7 +50,9 @@ declare
   v_line text[];
   v_card card;
   v_pin_version integer;
-  v_replaced_token text;
+  v_source_status text;
+  v_place card_line;
+  v_sequence integer;
 begin
   select * into v_card
   from card
@@ -70,9 +81,18 @@ begin
   then
     return false;
   end if;
-  select pin_version into v_pin_version
+  select * into v_place
+  from card_line
+  where public_token = p_public_token and generation = v_card.generation;
+  select pin_version, status_code into v_pin_version, v_source_status
   from card
   where public_token = p_pin_source_token;
+  if p_is_pin_new <> (
+    coalesce(v_source_status = '43', false) and not v_place.is_pin_requested
+  )
+  then
+    return false;
+  end if;
   if v_pin_version is distinct from coalesce(
     p_pin_source_version,
     case p_pin_source_token when v_card.pin_source_token then v_card.carried_pin_version end
@@ -86,24 +106,34 @@ begin
   then
     return false;
   end if;
-  select replaced_token into v_replaced_token
-  from card_line
-  where public_token = p_public_token and generation = v_card.generation;
+  v_sequence := v_card.last_sequence + 1;
+  if p_is_pin_new then
+    perform record_event(
+      p_successor_token, v_sequence, p_client_id, 'pin.set', p_request_id, '{}', null,
+      p_operator_id
+    );
+    v_sequence := v_sequence + 1;
+  end if;
   update card
   set status_code = '00',
-    pin_block = coalesce(p_pin_block, v_card.pin_block),
+    pin_block = case
+      when p_is_pin_new then p_pin_block
+      else coalesce(p_pin_block, v_card.pin_block)
+    end,
+    pvv = case when p_is_pin_new then p_pvv else v_card.pvv end,
     pin_key = coalesce(p_pin_key, v_card.pin_key),
+    pin_version = v_card.pin_version + case when p_is_pin_new then 1 else 0 end,
     pin_source_token = null,
     carried_pin_version = null,
-    last_sequence = v_card.last_sequence + 2
+    last_sequence = v_sequence + 1
   where public_token = p_successor_token;
   perform record_event(
-    p_successor_token, v_card.last_sequence + 1, p_client_id, 'card.status_changed', p_request_id,
+    p_successor_token, v_sequence, p_client_id, 'card.status_changed', p_request_id,
     json_build_object('from', '02', 'to', '00')::text, p_note, p_operator_id
   );
   perform record_event(
-    p_successor_token, v_card.last_sequence + 2, p_client_id, 'card.activated', p_request_id,
-    json_build_object('replacementFor', v_replaced_token)::text, null, p_operator_id
+    p_successor_token, v_sequence + 1, p_client_id, 'card.activated', p_request_id,
+    json_build_object('replacementFor', v_place.replaced_token)::text, null, p_operator_id
   );
   if p_pin_block is not null and p_has_chip then
     perform queue_chip_command(
@@ -111,7 +141,10 @@ begin
       p_request_id, p_operator_id
     );
   end if;
-  perform finish_activation(v_line, p_pin_source_token, p_today, p_request_id, p_operator_id);
+  perform finish_activation(
+    v_line, case when not p_is_pin_new then p_pin_source_token end, p_limit_name, p_uses,
+    p_window_seconds, p_today, p_request_id, p_operator_id
+  );
   perform carry_controls(p_public_token, p_successor_token, p_request_id, p_operator_id);
   return true;
 end

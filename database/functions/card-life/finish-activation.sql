@@ -1,11 +1,19 @@
 -- Makes a successor the active card of its line, after its row has the status 00: retires every
 -- card of a lower generation that is not closed, and gives it the tries of the PIN that it was
--- given. A PIN of a lost or stolen card comes with all tries.
+-- given.
+--
+-- A PIN of a lost or stolen card comes with all tries. If some of them were spent, that is an
+-- unblock of the PIN, and takes a use of its limit (restore_tries). Otherwise each replacement of a
+-- lost card would allow as many guesses at the same PIN again. If no use is left, the spent tries
+-- stay spent.
 --
 -- p_line has the tokens of the line up to the successor, whose rows the caller has locked.
 create or replace function finish_activation(
   p_line text[],
   p_pin_source_token text,
+  p_limit_name text,
+  p_uses integer,
+  p_window_seconds integer,
   p_today date,
   p_request_id text,
   p_operator_id text
@@ -34,7 +42,15 @@ begin
     select status_code into v_source_status
     from card
     where public_token = p_pin_source_token;
-    if v_source_status not in ('41', '43') then
+    if v_source_status not in ('41', '43')
+      or exists (
+        select
+        from try_counter
+        where public_token = p_pin_source_token and kind = 'pin'
+          and (spent > restored or blocked_by_client)
+      )
+      and not use_card_limit(v_line_token, p_limit_name, p_uses, p_window_seconds)
+    then
       perform carry_tries(p_pin_source_token, v_successor_token, v_is_source_retired_now);
     end if;
   end if;

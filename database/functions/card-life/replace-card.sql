@@ -18,10 +18,12 @@
 --
 -- p_pin_source_token is null unless the successor has the PIN of that card of the line, which must
 -- still have the version p_pin_source_version. The PIN is carried again at the activation if that
--- version has changed. A successor that is created active retires the cards before it at once
+-- version has changed. Without p_is_pin_requested, the PIN of a stolen card does not move, at the
+-- activation either. p_limit_name is that of the unblocks of a PIN, null without one
+-- (finish_activation). A successor that is created active retires the cards before it at once
 -- (finish_activation), and has the controls of the card in use (carry_controls).
 --
--- Lock order: grant, line, key, number. Returns whether it was done. It is not done if a condition
+-- Lock order: grant, line, key, number, limit. Returns whether it was done. It is not done if a condition
 -- does not hold, the grant of the product was removed or changed, or the key was not free. Raises
 -- PF001 if the number or the token is taken, which undoes everything.
 --
@@ -57,6 +59,10 @@ create or replace function replace_card(
   p_pin_key text,
   p_pin_source_token text,
   p_pin_source_version integer,
+  p_is_pin_requested boolean,
+  p_limit_name text,
+  p_uses integer,
+  p_window_seconds integer,
   p_cvk text,
   p_pin_try_limit integer,
   p_cvv_try_limit integer,
@@ -76,6 +82,7 @@ declare
   v_line text[];
   v_card card;
   v_pin_version integer;
+  v_source_status text;
   v_generation integer;
   v_sequence integer;
   v_new_token text;
@@ -113,10 +120,12 @@ begin
     then
       return false;
     end if;
-    select pin_version into v_pin_version
+    select pin_version, status_code into v_pin_version, v_source_status
     from card
     where public_token = p_pin_source_token and line_token = p_public_token;
-    if v_pin_version is distinct from p_pin_source_version then
+    if v_pin_version is distinct from p_pin_source_version
+      or v_source_status = '43' and not p_is_pin_requested
+    then
       return false;
     end if;
   end if;
@@ -161,10 +170,12 @@ begin
     perform undo_act('The token is taken.');
   end if;
   insert into card_line (
-    public_token, generation, successor_token, replaced_token, reason, carried_controls_version
+    public_token, generation, successor_token, replaced_token, reason, is_pin_requested,
+    carried_controls_version
   )
   values (
     p_public_token, v_generation, p_successor_token, p_replaced_token, p_reason,
+    p_is_pin_requested,
     (
       -- A successor that was never active passes on the controls that it was given itself.
       select case
@@ -222,7 +233,8 @@ begin
   );
   if p_status_code = '00' then
     perform finish_activation(
-      v_line || p_successor_token, p_pin_source_token, p_today, p_request_id, null
+      v_line || p_successor_token, p_pin_source_token, p_limit_name, p_uses, p_window_seconds,
+      p_today, p_request_id, null
     );
     perform carry_controls(p_public_token, p_successor_token, p_request_id, null);
   elsif p_is_retired then

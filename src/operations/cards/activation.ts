@@ -1,14 +1,17 @@
-import { formatDate } from '../../domain/calendar.ts'
+import { formatDate, toExpiry } from '../../domain/calendar.ts'
 import type { PublicToken } from '../../domain/identifiers.ts'
 import { Problem } from '../../domain/problem.ts'
+import type { StoredPin } from '../../hsm/contract/card.ts'
 import * as stored from '../../storage/cards/replacements.ts'
 import type { ClaimFor } from '../idempotency/idempotency.ts'
-import type { CardActor, CardContext, ChangeNote } from './cards.ts'
+import { type CardActor, type CardContext, type ChangeNote, findOwnCard } from './cards.ts'
+import { revealPersonalData } from './personal-data.ts'
+import { findUnblockLimit } from './tries.ts'
 
 /**
  * Activates the successor of a replaced card, which retires the cards before it. If the PIN that it
  * has from one of them was changed there since, or another of them is in use, it gets the PIN of
- * the card in use.
+ * the card in use; or a new one, if that card was stolen.
  * @returns whether it was done: not if what it depends on was changed meanwhile.
  */
 export async function activateSuccessor(
@@ -30,6 +33,7 @@ export async function activateSuccessor(
     today,
     pinSourceToken,
     changedPin,
+    unblockLimit: findUnblockLimit(context, 'pin'),
     requestId: actor.requestId,
     note: isNoted ? await hsm.sealRecord('note', publicToken, JSON.stringify(note)) : null,
     operatorId: actor.operatorId ?? null,
@@ -37,19 +41,37 @@ export async function activateSuccessor(
   })
 }
 
-/** Carries the PIN again if it was changed on its card since. */
+/**
+ * Carries the PIN again if it was changed on its card since. If that card was stolen meanwhile, its
+ * thief may know the PIN: the successor gets a new one, unless the client asked for the old.
+ */
 async function findChangedPin(
-  { database, hsm }: CardContext,
-  { clientId }: CardActor,
+  context: CardContext,
+  actor: CardActor,
   successor: stored.CardOfLine,
   pinSourceToken: PublicToken | null,
-): Promise<stored.Activation['changedPin']> {
+): Promise<stored.ChangedPin | null> {
+  const { database, hsm } = context
   if (pinSourceToken === null) return null
-  const source = await stored.findCardOfLine(database, pinSourceToken, clientId)
+  const source = await stored.findCardOfLine(database, pinSourceToken, actor.clientId)
   if (!source?.pinBlock) throw new Error('A carried PIN has lost its card.')
+  const { pinBlock, pinKey, pinVersion: version } = source
+  if (source.statusCode === '43' && !(await stored.isPinRequested(database, successor))) {
+    return { version, isNew: true, pin: await generatePin(context, actor, successor) }
+  }
   const isSame = pinSourceToken === successor.pinSourceToken
-  if (isSame && source.pinVersion === successor.carriedPinVersion) return null
-  const { pinBlock, pinKey } = source
+  if (isSame && version === successor.carriedPinVersion) return null
   const pin = await hsm.translatePin(source, { pinBlock, pvv: null, pinKey }, successor)
-  return { version: source.pinVersion, pinBlock: pin.pinBlock, pinKey: pin.pinKey }
+  return { version, isNew: false, pin }
+}
+
+async function generatePin(
+  context: CardContext,
+  actor: CardActor,
+  { expiryDate, personalData, publicToken }: stored.CardOfLine,
+): Promise<StoredPin> {
+  const card = await findOwnCard(context, actor, publicToken)
+  const { cardHolder } = await revealPersonalData(context.hsm, publicToken, personalData)
+  const { dateOfBirth } = cardHolder
+  return context.hsm.generatePin(card, { ...card, expiry: toExpiry(expiryDate), dateOfBirth })
 }

@@ -25,6 +25,7 @@ import * as cards from './cards.ts'
 import { notAvailable } from './create-card.ts'
 import { type FreeTexts, sealFreeTexts } from './free-texts.ts'
 import { type Address, revealPersonalData, sealPersonalData } from './personal-data.ts'
+import { findUnblockLimit } from './tries.ts'
 
 /** The members of a client's request to replace a card. */
 interface Replacement extends FreeTexts {
@@ -113,6 +114,8 @@ export function replaceCard(
       panFingerprints,
       freeTexts: await sealFreeTexts(hsm, publicToken, 0, replacement),
       pinSource: plan.pinSource,
+      isPinRequested: replacement.movePin === true,
+      unblockLimit: findUnblockLimit(context, 'pin'),
       requestId: requester.requestId,
       replacedDetails: { replacedBy: publicToken, reason, pinMoved },
       createdDetails: {

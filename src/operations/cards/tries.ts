@@ -14,6 +14,7 @@ import {
 } from '../../storage/authorizations/tries.ts'
 import { findCard } from '../../storage/cards/cards.ts'
 import { restoreTries, spendAllTries } from '../../storage/cards/changes.ts'
+import type { Limit } from '../../storage/cards/limits.ts'
 import { findTries, type TriesRow } from '../../storage/cards/tries.ts'
 import { type Answer, commitOnce, type RepeatableRequest } from '../idempotency/idempotency.ts'
 import * as cards from './cards.ts'
@@ -98,6 +99,12 @@ export async function listAttempts(
   }
 }
 
+/** Returns the limit of the unblocks of a line of cards; null without one. */
+export const findUnblockLimit = (
+  { limits: { unblocksPerCard } }: cards.CardContext,
+  kind: TryKind,
+): Limit | null => unblocksPerCard && { ...unblocksPerCard, limitName: `unblock-${kind}` }
+
 /** The kind of tries to unblock. */
 interface Unblocking {
   readonly publicToken: PublicToken
@@ -118,11 +125,8 @@ export const unblock = (
   request: RepeatableRequest | null,
 ): Promise<Answer<null>> =>
   commitOnce<null>(context, request, async (claimFor) => {
-    const { database, limits } = context
-    const limit = limits.unblocksPerCard && {
-      ...limits.unblocksPerCard,
-      limitName: `unblock-${kind}`,
-    }
+    const { database } = context
+    const limit = findUnblockLimit(context, kind)
     const change = { publicToken, type: `${kind}.unblocked`, note } as const
     const event = await cards.changeEvent(context, requester, change)
     const act = { clientId: requester.clientId, event, claim: await claimFor(null) }

@@ -34,6 +34,11 @@ select find_successor(
   p_today => :today
 ) as "publicToken";
 
+-- name: is_pin_requested
+select is_pin_requested as "isPinRequested"
+from card_line
+where public_token = :lineToken and generation = :generation;
+
 -- name: find_pin_source
 select find_pin_source(
   p_line_token => :lineToken,
@@ -79,6 +84,10 @@ select replace_card(
   p_pin_key => :pinKey,
   p_pin_source_token => :pinSourceToken,
   p_pin_source_version => :pinSourceVersion,
+  p_is_pin_requested => :isPinRequested,
+  p_limit_name => :limitName,
+  p_uses => :uses,
+  p_window_seconds => :windowSeconds,
   p_cvk => :cvk,
   p_pin_try_limit => :pinTryLimit,
   p_cvv_try_limit => :cvvTryLimit,
@@ -100,9 +109,14 @@ select activate_successor(
   p_today => :today,
   p_pin_source_token => :pinSourceToken,
   p_pin_source_version => :pinSourceVersion,
+  p_is_pin_new => :isPinNew,
   p_pin_block => :pinBlock,
+  p_pvv => :pvv,
   p_pin_key => :pinKey,
   p_has_chip => :hasChip,
+  p_limit_name => :limitName,
+  p_uses => :uses,
+  p_window_seconds => :windowSeconds,
   p_request_id => :requestId,
   p_note => :note,
   p_operator_id => :operatorId,

@@ -7,6 +7,7 @@ import { loadStatements } from '../engine/statements.ts'
 import { type Claim, type ClaimValues, claimParameters } from '../idempotency/idempotency.ts'
 import { joinFingerprints, type NewCardRow } from './create-card.ts'
 import type { PanFingerprintColumns } from './keys-of-cards.ts'
+import { type Limit, type LimitValues, limitParameters } from './limits.ts'
 
 const declare = loadStatements(import.meta.url)
 
@@ -91,6 +92,18 @@ export const findPinSource = async (
   firstRow(await selectPinSource(connection, { generation, lineToken, pinSourceToken }))
     ?.publicToken ?? null
 
+const selectRequest = declare<
+  Pick<CardOfLine, 'generation' | 'lineToken'>,
+  { isPinRequested: boolean }
+>('is_pin_requested')
+
+/** Whether the client asked for the PIN of the replaced card when it replaced it. */
+export const isPinRequested = async (
+  connection: Connection,
+  { generation, lineToken }: Pick<CardOfLine, 'generation' | 'lineToken'>,
+): Promise<boolean> =>
+  firstRow(await selectRequest(connection, { generation, lineToken }))?.isPinRequested ?? false
+
 const selectToken = declare<
   { candidates: readonly string[]; lineToken: PublicToken },
   { publicToken: PublicToken | null }
@@ -104,7 +117,7 @@ export const chooseTokenOfShard = async (
 ): Promise<PublicToken | null> =>
   firstRow(await selectToken(connection, { candidates, lineToken }))?.publicToken ?? null
 
-interface ReplacementValues extends NewCardRow, ClaimValues {
+interface ReplacementValues extends NewCardRow, ClaimValues, LimitValues {
   readonly lineToken: PublicToken
   readonly replacedToken: PublicToken
   readonly from: CardStatusCode
@@ -121,6 +134,7 @@ interface ReplacementValues extends NewCardRow, ClaimValues {
   readonly freeTexts: Uint8Array | null
   readonly pinSourceToken: PublicToken | null
   readonly pinSourceVersion: number | null
+  readonly isPinRequested: boolean
   readonly requestId: string
   readonly replacedDetails: string
   readonly createdDetails: string
@@ -151,6 +165,10 @@ export interface Replacement {
   readonly freeTexts: Uint8Array | null
   /** The card whose PIN the successor has; null for a PIN of its own. */
   readonly pinSource: Pick<CardOfLine, 'publicToken' | 'pinVersion'> | null
+  /** Whether the client asked for the PIN. */
+  readonly isPinRequested: boolean
+  /** Of the unblocks of a PIN; null without one. */
+  readonly unblockLimit: Limit | null
   readonly requestId: string
   readonly replacedDetails: object
   readonly createdDetails: object
@@ -166,11 +184,12 @@ export async function insertReplacement(
   database: Database,
   { card, claim, createdDetails, panFingerprints, pinSource, replaced, ...given }: Replacement,
 ): Promise<boolean> {
-  const { replacedDetails, ...values } = given
+  const { replacedDetails, unblockLimit, ...values } = given
   const row: ReplacementValues = {
     ...values,
     ...card,
     ...claimParameters(claim),
+    ...limitParameters(unblockLimit),
     ...joinFingerprints(panFingerprints),
     lineToken: replaced.lineToken,
     replacedToken: replaced.publicToken,
@@ -189,14 +208,16 @@ export async function insertReplacement(
   }
 }
 
-interface ActivationValues extends ClaimValues {
+interface ActivationValues extends ClaimValues, LimitValues {
   readonly lineToken: PublicToken
   readonly successorToken: PublicToken
   readonly clientId: string
   readonly today: string
   readonly pinSourceToken: PublicToken | null
   readonly pinSourceVersion: number | null
+  readonly isPinNew: boolean
   readonly pinBlock: Uint8Array | null
+  readonly pvv: string | null
   readonly pinKey: string | null
   readonly hasChip: boolean
   readonly requestId: string
@@ -206,6 +227,15 @@ interface ActivationValues extends ClaimValues {
 
 const activate = declare<ActivationValues, Done>('activate_successor')
 
+/** The PIN that a successor gets at its activation. */
+export interface ChangedPin {
+  /** Of the PIN of the card that its own PIN was carried from. */
+  readonly version: number
+  /** Whether it is a new PIN, and not that of the other card. */
+  readonly isNew: boolean
+  readonly pin: Pick<NewCardRow, 'pinBlock' | 'pvv' | 'pinKey'>
+}
+
 /** The activation of a successor. */
 export interface Activation {
   readonly successor: CardOfLine
@@ -214,12 +244,10 @@ export interface Activation {
   readonly today: string
   /** The card whose PIN it gets; null for a PIN of its own. */
   readonly pinSourceToken: PublicToken | null
-  /** The present PIN of that card; null if the successor has it. */
-  readonly changedPin: {
-    readonly version: number
-    readonly pinBlock: Uint8Array
-    readonly pinKey: string
-  } | null
+  /** The PIN that it gets instead of its own; null if it keeps its own. */
+  readonly changedPin: ChangedPin | null
+  /** Of the unblocks of a PIN; null without one. */
+  readonly unblockLimit: Limit | null
   readonly requestId: string
   readonly note: Uint8Array | null
   readonly operatorId: string | null
@@ -232,17 +260,20 @@ export interface Activation {
  */
 export async function activateSuccessor(
   connection: Connection,
-  { changedPin, claim, successor, ...values }: Activation,
+  { changedPin, claim, successor, unblockLimit, ...values }: Activation,
 ): Promise<boolean> {
   const rows = await activate(connection, {
     ...values,
     ...claimParameters(claim),
+    ...limitParameters(unblockLimit),
     lineToken: successor.lineToken,
     successorToken: successor.publicToken,
     hasChip: successor.hasChip,
     pinSourceVersion: changedPin?.version ?? null,
-    pinBlock: changedPin?.pinBlock ?? null,
-    pinKey: changedPin?.pinKey ?? null,
+    isPinNew: changedPin?.isNew ?? false,
+    pinBlock: changedPin?.pin.pinBlock ?? null,
+    pvv: changedPin?.pin.pvv ?? null,
+    pinKey: changedPin?.pin.pinKey ?? null,
   })
   return firstRow(rows)?.isDone ?? false
 }

@@ -331,8 +331,8 @@ const faults: Readonly<
     to: '',
   },
   'a PIN that was changed meanwhile, and is lost': {
-    from: "set status_code = '00',\n    pin_block = coalesce(p_pin_block, v_card.pin_block)",
-    to: "set status_code = '00',\n    pin_block = v_card.pin_block",
+    from: 'else coalesce(p_pin_block, v_card.pin_block)',
+    to: 'else v_card.pin_block',
   },
   'months of grace that are ignored': {
     also: `update product set renewal_grace_months = 0 where product_id = ${productId}`,

@@ -62,7 +62,7 @@ export interface ModelStep {
   readonly activateNow: boolean
   readonly reason: ReplacementReason
   readonly to: CardStatusCode
-  /** Names the PIN that is set, or drawn if a replacement carries none. */
+  /** Names the PIN that is set, or drawn if a replacement or an activation carries none. */
   readonly pin: number
   /** Whether a payment has the right PIN. */
   readonly isRight: boolean
@@ -302,8 +302,11 @@ function setStatus(line: ModelLine, step: ModelStep): Outcome {
   const moved = change(line, step.card, { status: step.to })
   if (step.to !== '00' || from !== '02' || step.card === 0) return { line: moved, answer: '204' }
   const { pinSource } = card
-  const pin = pinSource === null ? card.pin : findCard(line, pinSource).pin
-  const carried = change(moved, step.card, { pin })
+  const source = pinSource === null ? null : findCard(line, pinSource)
+  const carried =
+    source?.status === '43'
+      ? change(moved, step.card, { pin: step.pin, pinSource: null })
+      : change(moved, step.card, { pin: source?.pin ?? card.pin })
   return { line: finishActivation(carried, step.card), answer: '204' }
 }
 

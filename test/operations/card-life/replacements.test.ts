@@ -298,6 +298,55 @@ test('the unblocks of all cards of a line count together', async () => {
   for (const each of [card.publicToken, successor]) assert.equal((await unblock(each)).status, 429)
 })
 
+test('a lost card gives no further guesses at its PIN once the unblocks of its line are used up', async () => {
+  const countUnblocks = async (publicToken: string): Promise<number> => {
+    for (let uses = 0; uses < 40; uses += 1) {
+      const { status } = await service.call('POST', `/card-pin/${publicToken}/pin/unblock`)
+      if (status === 429) return uses
+    }
+    throw new Error('The unblocks have no limit.')
+  }
+  const most = await countUnblocks((await physicalCard()).publicToken)
+  const card = await physicalCard()
+  await ask(service, pinTry(service, card, otherDigits(card.pin)))
+  const lost = { reason: 'Lost', activateNow: true }
+  const second = await asHeld((await replace(card.publicToken, lost)).json.publicToken)
+  assert.deepEqual([second.pin, await triesOf(second.publicToken)], [card.pin, 3])
+  // No try was spent, so that none is restored.
+  const third = await asHeld((await replace(second.publicToken, lost)).json.publicToken)
+  assert.equal(await countUnblocks(third.publicToken), most - 1)
+  await ask(service, pinTry(service, third, otherDigits(third.pin)))
+  await ask(service, pinTry(service, third, otherDigits(third.pin, 2)))
+  const fourth = (await replace(third.publicToken, { reason: 'Lost' })).json.publicToken
+  assert.equal((await setStatus(fourth, '00')).status, 204)
+  assert.deepEqual([await pinOf(fourth), await triesOf(fourth)], [card.pin, 1])
+})
+
+test('the PIN of a card that is stolen before the activation does not move, unless it was asked for', async () => {
+  const card = await physicalCard()
+  await ask(service, pinTry(service, card, otherDigits(card.pin)))
+  const { publicToken } = (await replace(card.publicToken, { reason: 'Damaged' })).json
+  assert.equal((await setStatus(card.publicToken, '43')).status, 204)
+  assert.equal((await setStatus(publicToken, '00')).status, 204)
+  const held = await asHeld(publicToken)
+  assert.notEqual(held.pin, card.pin)
+  assert.equal(await triesOf(publicToken), 3)
+  assert.equal((await ask(service, pinTry(service, held))).json.approved, true)
+  const types = (await eventsOf(publicToken)).map(({ type }) => type)
+  assert.deepEqual(types.slice(0, 4), [
+    'card.created',
+    'pin.set',
+    'card.status_changed',
+    'card.activated',
+  ])
+
+  const asked = await physicalCard()
+  const successor = (await replace(asked.publicToken, { movePin: true })).json.publicToken
+  assert.equal((await setStatus(asked.publicToken, '43')).status, 204)
+  assert.equal((await setStatus(successor, '00')).status, 204)
+  assert.equal(await pinOf(successor), asked.pin)
+})
+
 test('the PIN that is set on the card in use is that of a card replaced before, with its tries', async () => {
   const card = await physicalCard()
   const first = (await replace(card.publicToken)).json.publicToken

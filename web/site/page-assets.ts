@@ -13,7 +13,17 @@ type Files = Readonly<
 >
 
 /** The style sheets of the console in the order of the cascade. */
-const styles = ['colours', 'frame', 'parts', 'forms', 'charts', 'clock', 'telephone', 'print']
+const styles = [
+  'colours',
+  'frame',
+  'parts',
+  'forms',
+  'charts',
+  'clock',
+  'card',
+  'telephone',
+  'print',
+]
 
 const consoleFiles: Files = {
   'console.css': {

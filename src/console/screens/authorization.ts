@@ -7,8 +7,8 @@ import { type Content, html } from '../../listeners/http/html.ts'
 import { RecordedAuthorizationSchema } from '../../listeners/private/schemas/card-authorizations.ts'
 import { badge, instant } from '../desk-parts.ts'
 import { path, type Screen } from '../screen.ts'
-import { left } from './card-timeline.ts'
 import { merchantFacts, paymentPath } from './payment-parts.ts'
+import { left } from './tries-left.ts'
 
 type Authorization = Static<typeof RecordedAuthorizationSchema>
 type Check = Authorization['checks'][number]

@@ -4,9 +4,8 @@ import type { CardChipSchema } from '../../listeners/http/chip-members.ts'
 import { type Content, html } from '../../listeners/http/html.ts'
 import { toProblem } from '../console.ts'
 import { badge, instant, refusal } from '../desk-parts.ts'
-import { listed } from '../listing.ts'
 import { path, type Visit } from '../screen.ts'
-import { left } from './card-timeline.ts'
+import { left } from './tries-left.ts'
 
 type CardChip = Static<typeof CardChipSchema>
 
@@ -42,13 +41,17 @@ export function describePinInChip(chip: FoundChip): Content {
     ${
       remainingOfflineTries === 0 &&
       reportedAt !== undefined &&
-      html`<p class="notice warn">
-        The PIN in chip ${panSequenceNumber} was blocked at ${instant(reportedAt)}. The chip
-        compares no PIN. Unblock PIN restores its tries with the next online purchase.
+      html`<p class="warning">
+        The PIN in chip ${panSequenceNumber} was blocked at ${instant(reportedAt)}.
+        Unblock PIN restores its tries with the next online purchase.
       </p>`
     }
     ${text !== null && html`<p class="fine">${text}</p>`}`
 }
+
+/** Whether the newest chip compares no PIN, which an unblock restores. */
+export const isPinInChipBlocked = (chip: FoundChip): boolean =>
+  chip !== null && !('code' in chip) && chip.chips.at(-1)?.remainingOfflineTries === 0
 
 /** Others are plain. */
 const stateTones: Readonly<Record<string, 'good' | 'bad'>> = { done: 'good', failed: 'bad' }
@@ -60,6 +63,9 @@ export const chipSection = (chip: FoundChip): Content =>
     <h2 id="chip">Chip</h2>
     ${'code' in chip ? refusal(chip) : chipParts(chip)}
   </section>`
+
+/** The most commands that are shown at once. */
+const commandsMost = 3
 
 const chipParts = ({ chips, commands }: CardChip): Content =>
   html`
@@ -75,22 +81,37 @@ const chipParts = ({ chips, commands }: CardChip): Content =>
           }
         </p>`,
     )}
-    ${listed(
-      'Commands',
-      ['Number', 'Chip', 'Command', 'State', 'Queued', 'Sent', 'Ended'],
-      commands.map(
-        ({ command, commandNumber, panSequenceNumber, state, tag, ...times }) =>
-          html`<tr>
-            <th scope="row">${commandNumber}</th>
-            <td>${panSequenceNumber}</td>
-            <td>${command.replaceAll('_', ' ')} ${tag}</td>
-            <td>${badge(state, stateTones[state])}</td>
-            <td>${instant(times.queuedAt)}</td>
-            <td>
-              ${times.sentAt !== undefined && html`${instant(times.sentAt)} (${times.sentCount})`}
-            </td>
-            <td>${times.endedAt !== undefined && instant(times.endedAt)}</td>
-          </tr>`,
-      ),
-      'No command was queued for the chip.',
-    )}`
+    ${
+      commands.length > 0 &&
+      html`<ul class="plain">${commands.slice(0, commandsMost).map(commandItem)}</ul>`
+    }
+    ${
+      commands.length > commandsMost &&
+      html`<details>
+        <summary>${commands.length - commandsMost} older commands</summary>
+        <ul class="plain">${commands.slice(commandsMost).map(commandItem)}</ul>
+      </details>`
+    }
+    ${commands.length === 0 && html`<p class="empty">No command was queued for the chip.</p>`}`
+
+function commandItem(each: CardChip['commands'][number]): Content {
+  const { command, commandNumber, panSequenceNumber, state, tag, ...times } = each
+  const [verb, at] =
+    times.endedAt !== undefined
+      ? ['Ended', times.endedAt]
+      : times.sentAt !== undefined
+        ? ['Sent', times.sentAt]
+        : ['Queued', times.queuedAt]
+  const facts = [
+    `number ${commandNumber}`,
+    panSequenceNumber !== undefined && `chip ${panSequenceNumber}`,
+    times.sentCount > 1 && `sent ${times.sentCount} times`,
+  ]
+  return html`<li>
+    <div class="use">
+      <span>${command.replaceAll('_', ' ')} ${tag}</span>
+      ${badge(state, stateTones[state])}
+    </div>
+    <p class="fine">${facts.filter(Boolean).join(' · ')} · ${verb.toLowerCase()} ${instant(at)}</p>
+  </li>`
+}

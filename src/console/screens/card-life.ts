@@ -2,7 +2,6 @@ import type { Static } from 'typebox'
 import type { CardOfHistorySchema } from '../../listeners/http/card-history-members.ts'
 import { type Content, type Html, html } from '../../listeners/http/html.ts'
 import { badge, instant, statusBadge } from '../desk-parts.ts'
-import { listed } from '../listing.ts'
 import { path } from '../screen.ts'
 
 /** A card of a line. */
@@ -19,27 +18,27 @@ export const lineSection = (line: readonly CardOfLine[], publicToken: string): C
   line.length > 1 &&
   html`<section aria-labelledby="line">
     <h2 id="line">Line</h2>
-    ${listed(
-      'Cards of the line',
-      ['Card', 'Status', 'Replaces', 'Reason', 'Created', 'Activated'],
-      line.map((card) => lineRow(card, publicToken)),
-      'The line has no cards.',
-    )}
+    <ul class="plain">${line.map((card) => lineItem(card, publicToken))}</ul>
   </section>`
 
-const lineRow = (card: CardOfLine, here: string): Html => {
-  const { createdAt, maskedPan, publicToken, reason, replacementFor } = card
-  return html`<tr>
-    <th scope="row">
-      ${publicToken === here ? html`${maskedPan} (this card)` : linkTo(publicToken, maskedPan)}
-      <p class="fine"><code>${publicToken}</code></p>
-    </th>
-    <td>${statusBadge(card)}${retiredBadge(card)}</td>
-    <td>${replacementFor !== undefined && html`<code>${replacementFor}</code>`}</td>
-    <td>${reason}</td>
-    <td>${instant(createdAt)}</td>
-    <td>${activation(card)}</td>
-  </tr>`
+const lineItem = (card: CardOfLine, here: string): Html => {
+  const { createdAt, maskedPan, publicToken, reason } = card
+  return html`<li>
+    <div class="use">
+      <span>
+        ${
+          publicToken === here
+            ? html`${maskedPan} <span class="fine">(this card)</span>`
+            : linkTo(publicToken, maskedPan)
+        }
+      </span>
+      <span>${statusBadge(card)}${retiredBadge(card)}</span>
+    </div>
+    <p class="fine">
+      <code>${publicToken}</code> · ${reason && html`${reason} · `}created ${instant(createdAt)}
+      ${activation(card)}
+    </p>
+  </li>`
 }
 
 const linkTo = (publicToken: string, text: string): Html =>
@@ -48,7 +47,9 @@ const linkTo = (publicToken: string, text: string): Html =>
 /** The activation of the first card of a line is a change of its status, in the timeline. */
 function activation({ activatedAt, replacementFor }: CardOfLine): Content {
   if (replacementFor === undefined) return null
-  return activatedAt === undefined ? badge('Not yet', 'warn') : instant(activatedAt)
+  return activatedAt === undefined
+    ? html`· not activated yet`
+    : html`· activated ${instant(activatedAt)}`
 }
 
 /** Describes which card a card replaces, and which card replaces it. */
@@ -69,18 +70,25 @@ export function describeSuccession(line: readonly CardOfLine[], publicToken: str
 }
 
 /** The section of the editions of a card, newest first. */
-export const plasticsSection = (line: readonly CardOfLine[], publicToken: string): Html =>
-  html`<section aria-labelledby="plastics">
+export const plasticsSection = (line: readonly CardOfLine[], publicToken: string): Html => {
+  const plastics = line
+    .filter((card) => card.publicToken === publicToken)
+    .flatMap((card) => card.plastics.toReversed())
+  return html`<section aria-labelledby="plastics">
     <h2 id="plastics">Plastics</h2>
-    ${listed(
-      'Plastics of the card',
-      ['Plastic', 'Reason', 'Expires', 'Delivery', 'Renewal notices'],
-      line
-        .filter((card) => card.publicToken === publicToken)
-        .flatMap(({ plastics }) => plastics.toReversed().map(plasticRow)),
-      'The line is too long to show the plastics of this card.',
-    )}
+    <ul class="plain">${plastics.slice(0, plasticsMost).map(plasticItem)}</ul>
+    ${
+      plastics.length > plasticsMost &&
+      html`<details>
+        <summary>${plastics.length - plasticsMost} older plastics</summary>
+        <ul class="plain">${plastics.slice(plasticsMost).map(plasticItem)}</ul>
+      </details>`
+    }
   </section>`
+}
+
+/** The most plastics that are shown at once. */
+const plasticsMost = 3
 
 const stateTones: Readonly<Record<Plastic['state'], 'good' | 'warn' | 'plain'>> = {
   Current: 'good',
@@ -89,39 +97,44 @@ const stateTones: Readonly<Record<Plastic['state'], 'good' | 'warn' | 'plain'>> 
   Cancelled: 'plain',
 }
 
-const plasticRow = (plastic: Plastic): Html =>
-  html`<tr>
-    <th scope="row">
-      ${String(plastic.plasticNumber).padStart(2, '0')}
-      ${badge(plastic.state, stateTones[plastic.state])}
-      ${plastic.endedAt !== undefined && html`<p class="fine">${instant(plastic.endedAt)}</p>`}
-    </th>
-    <td>${plastic.reason}</td>
-    <td>${plastic.expiryDate}</td>
-    <td>${deliverySteps(plastic)}</td>
-    <td>${noticeTexts[plastic.noticesGiven]}</td>
-  </tr>`
+const plasticItem = (plastic: Plastic): Html =>
+  html`<li>
+    <div class="use">
+      <span>
+        ${String(plastic.plasticNumber).padStart(2, '0')}
+        ${badge(plastic.state, stateTones[plastic.state])}
+        ${plastic.reason}
+      </span>
+      <span class="end fine">until ${plastic.expiryDate}</span>
+    </div>
+    ${deliverySteps(plastic)}
+    ${plastic.noticesGiven > 0 && html`<p class="fine">${noticeTexts[plastic.noticesGiven]}</p>`}
+    ${plastic.endedAt !== undefined && html`<p class="fine">Ended ${instant(plastic.endedAt)}</p>`}
+  </li>`
 
-/** By the number of notices that the client was given. */
-const noticeTexts: readonly string[] = ['None', 'At 60 days', 'At 60 and 30 days']
+/** By the number of notices of renewal that the client was given. */
+const noticeTexts: readonly string[] = [
+  '',
+  'Renewal notice at 60 days',
+  'Renewal notices at 60 and 30 days',
+]
 
 const onTheWay = ['Ordered', 'Produced', 'Shipped', 'Delivered'] as const
 
 /** Lists the steps of a delivery: those before the present one, it, and those to come. */
 function deliverySteps({ deliveryChangedAt, deliveryStatus, orderedAt }: Plastic): Content {
-  if (deliveryStatus === undefined) return html`<span class="fine">Virtual</span>`
+  if (deliveryStatus === undefined) return html`<p class="fine">Virtual, without a delivery</p>`
   const steps = listSteps(deliveryStatus)
   const present = steps.indexOf(deliveryStatus)
-  return html`<ol class="steps">${steps.map(
+  return html`<ol class="way">${steps.map(
     (step, at) =>
       html`<li class="${stepClass(step, at - present)}"${
         at === present && html` aria-current="step"`
-      }>
-        ${step}
-        ${at === 0 && instant(orderedAt)}
-        ${at > 0 && at === present && instant(deliveryChangedAt)}
-      </li>`,
-  )}</ol>`
+      }>${step}</li>`,
+  )}</ol>
+  <p class="fine">
+    ${deliveryStatus} ${instant(present === 0 ? orderedAt : (deliveryChangedAt ?? orderedAt))}
+  </p>`
 }
 
 /** A plastic can be returned or cancelled after any step: which one is not stored. */

@@ -1,70 +1,25 @@
 import Type, { type Static } from 'typebox'
 import { CardOfHistorySchema } from '../../listeners/http/card-history-members.ts'
-import { type Content, html } from '../../listeners/http/html.ts'
+import { type Content, type Html, html } from '../../listeners/http/html.ts'
 import { PaymentSchema } from '../../listeners/http/payment-schemas.ts'
+import { RecordedAuthorizationSchema } from '../../listeners/private/schemas/card-authorizations.ts'
 import {
   type CardholderSchema,
   SupportedCardSchema,
 } from '../../listeners/private/schemas/cards.ts'
+import { CardSpendingSchema, UsedLimitSchema } from '../../listeners/private/schemas/limits.ts'
 import { toProblem } from '../console.ts'
-import { badge, cursorAfter, instant, ledTo, refusal, statusBadge } from '../desk-parts.ts'
-import { type Act, formFields, type Page, path, type Screen, type Visit } from '../screen.ts'
-import { chipSection, describePinInChip, type FoundChip, findChip } from './card-chip.ts'
-import {
-  type CardOfLine,
-  describeSuccession,
-  lineSection,
-  plasticsSection,
-  retiredBadge,
-} from './card-life.ts'
-import {
-  describeActor,
-  left,
-  type TimelineSchema,
-  timelineKinds,
-  timelineTable,
-} from './card-timeline.ts'
-import { usedLimits } from './limits.ts'
-import { paymentsTable } from './payment-parts.ts'
-
-type Card = Static<typeof SupportedCardSchema>
+import { cursorAfter, ledTo, refusal } from '../desk-parts.ts'
+import { type Act, type Page, path, type Screen, type Visit } from '../screen.ts'
+import { type ActName, actions, actNames, acts, type Card, type RefusedAct } from './card-acts.ts'
+import { chipSection, findChip } from './card-chip.ts'
+import { lineSection, plasticsSection } from './card-life.ts'
+import { type TimelineSchema, timelineKinds, timelineList } from './card-timeline.ts'
+import { cardFace, cardFacts, cardStatus, lastDecline } from './card-top.ts'
+import { limitsSection, spendingSection, triesSection } from './card-use.ts'
+import { latestPayments } from './payment-parts.ts'
 
 const access = 'support.read'
-
-/** The acts of agents on a card, each with a reason. */
-const acts = {
-  freeze: {
-    name: 'Freeze',
-    done: 'The card is frozen. Authorizations are declined until it is unfrozen.',
-    hint: 'Authorizations are declined until it is unfrozen.',
-    isFor: ({ cardStatusCode }: Card) => cardStatusCode === '00',
-  },
-  unfreeze: {
-    name: 'Unfreeze',
-    done: 'The card is active again.',
-    hint: 'The card becomes active again.',
-    isFor: ({ cardStatusCode, retired }: Card) => cardStatusCode === '62' && !retired,
-  },
-  'pin/unblock': {
-    name: 'Unblock PIN',
-    done:
-      'The PIN is unblocked. All its tries are restored. The PIN in a chip follows with the next ' +
-      'online purchase.',
-    hint: 'Restores all tries of the PIN. The PIN in a chip follows with the next online purchase.',
-    isFor: isOpen,
-  },
-  'cvv/unblock': {
-    name: 'Unblock CVV',
-    done: 'The CVV is unblocked. All its tries are restored.',
-    hint: 'Restores all tries of the CVV.',
-    isFor: isOpen,
-  },
-} as const
-type ActName = keyof typeof acts
-
-function isOpen({ cardStatusCode, retired }: Card): boolean {
-  return ['00', '02', '62'].includes(cardStatusCode) && !retired
-}
 
 export const cardScreen: Screen = {
   path: '/console/cards/:publicToken',
@@ -73,185 +28,128 @@ export const cardScreen: Screen = {
   show: (visit) => cardPage(visit, null),
 }
 
-/** @param above the fault of the last form. */
-async function cardPage(visit: Visit, above: Content): Promise<Page> {
+/** How many entries a page of the timeline has. */
+const timelineLength = 25
+
+/** Among how many authorizations the last decline is looked for. */
+const authorizationsMost = 10
+
+/** @param refused the form that was refused; null without one */
+async function cardPage(visit: Visit, refused: RefusedAct | null): Promise<Page> {
   const { publicToken = '' } = visit.params
-  const card = await visit.read(path`/cards/${publicToken}`, SupportedCardSchema)
-  const limits = await usedLimits(visit, path`/cards/${publicToken}/limits`)
-  const payments = await visit.read(
-    `${path`/cards/${publicToken}/payments`}?limit=5`,
-    Type.Array(PaymentSchema),
-  )
-  const chip = await findChip(visit, publicToken)
-  const line = await visit.read(
-    `${path`/cards/${publicToken}/history`}?limit=100`,
-    Type.Array(CardOfHistorySchema),
-  )
-  const { cursor } = visit.query
-  const answer = await visit.call(
-    'GET',
-    `${path`/cards/${publicToken}/timeline`}?limit=100${cursor ? path`&cursor=${cursor}` : ''}`,
-  )
-  if (answer.status !== 200) throw toProblem(answer)
-  const entries = answer.body as Static<typeof TimelineSchema>
+  const address = path`/cards/${publicToken}`
+  const card = await visit.read(address, SupportedCardSchema)
+  const [limits, spending, payments, authorizations, chip, line, timeline] = await Promise.all([
+    visit.read(`${address}/limits`, Type.Array(UsedLimitSchema)),
+    visit.read(`${address}/spending`, CardSpendingSchema),
+    visit.read(`${address}/payments?limit=5`, Type.Array(PaymentSchema)),
+    visit.read(
+      `${address}/authorizations?limit=${authorizationsMost}`,
+      Type.Array(RecordedAuthorizationSchema),
+    ),
+    findChip(visit, publicToken),
+    visit.read(`${address}/history?limit=100`, Type.Array(CardOfHistorySchema)),
+    timelineSection(visit, card),
+  ])
   return {
     title: `Card ${card.maskedPan}`,
-    body: html`${above}
-      <div class="columns">
-        <section aria-labelledby="card">
-          <h2 id="card">${statusBadge(card)}${retiredBadge(card)}</h2>
-          ${facts(card, line)}
-        </section>
-        <section aria-labelledby="tries">
-          <h2 id="tries">PIN and CVV</h2>
-          ${tries(card, chip)}
-        </section>
-        ${actions(visit, card)}
+    body: html`${refused && refusal(refused.problem)}
+      <div class="card-top">
+        ${cardFace(card)}
+        ${cardStatus(visit, card)}
+        ${actions(visit, card, chip, refused)}
+        ${cardFacts(visit, card, line)}
       </div>
-      <section aria-labelledby="payments">
-        <h2 id="payments">Latest payments</h2>
-        ${paymentsTable(payments, 'The card has no payments.')}
-        ${
-          payments.length > 0 &&
-          html`<p><a href="${path`/console/cards/${publicToken}/payments`}">All payments</a></p>`
-        }
-      </section>
-      ${lineSection(line, publicToken)}
-      ${plasticsSection(line, publicToken)}
-      ${chipSection(chip)}
-      <section aria-labelledby="limits"><h2 id="limits">Limits</h2>${limits}</section>
-      ${timeline(visit, card, entries, cursorAfter(answer))}`,
+      ${lastDecline(authorizations.find(({ approved }) => !approved))}
+      <div class="card-parts">
+        <div class="wide">
+          <section aria-labelledby="payments">
+            <div class="head">
+              <h2 id="payments">Latest payments</h2>
+              ${
+                payments.length > 0 &&
+                html`<a href="${path`/console/cards/${publicToken}/payments`}">All payments</a>`
+              }
+            </div>
+            ${latestPayments(payments, 'The card has no payments.')}
+          </section>
+          ${timeline}
+          ${lineSection(line, publicToken)}
+        </div>
+        <div class="aside">
+          ${triesSection(card, chip, limits)}
+          ${spendingSection(spending)}
+          ${limitsSection(limits)}
+          ${plasticsSection(line, publicToken)}
+          ${chipSection(chip)}
+        </div>
+      </div>`,
   }
 }
 
-const facts = (card: Card, line: readonly CardOfLine[]): Content =>
-  html`<dl>
-    ${
-      card.statusReason &&
-      html`<dt>Since</dt>
-        <dd>
-          ${instant(card.statusReason.at)}
-          <p class="fine">${describeActor(card.statusReason.by)}</p>
-          ${card.statusReason.reason && html`“${card.statusReason.reason}”`}
-        </dd>`
-    }
-    <dt>Token</dt><dd><code>${card.publicToken}</code></dd>
-    <dt>Client</dt><dd>${card.clientName} <span class="fine">${card.clientId}</span></dd>
-    <dt>Customer reference</dt><dd>${card.customerReference ?? 'none'}</dd>
-    <dt>Product</dt>
-    <dd>
-      ${card.productName}
-      <span class="fine">${card.productId} · ${card.schemeName} · ${card.cardType}</span>
-    </dd>
-    <dt>Expires</dt><dd>${card.expiryDate}</dd>
-    <dt>Renewal</dt><dd>${card.renewalType}</dd>
-    ${describeSuccession(line, card.publicToken)}
-    <dt>Created</dt><dd>${instant(card.createdAt)}</dd>
-  </dl>`
-
-const tries = ({ cvvStatus, pinStatus }: Card, chip: FoundChip): Content =>
-  html`<dl>${Object.entries({ PIN: pinStatus, CVV: cvvStatus }).map(
-    ([name, { description, remainingTries, status }]) =>
-      html`<dt>${name}</dt>
-        <dd>
-          ${badge(status, status === 'Blocked' ? 'bad' : 'good')} ${left(remainingTries)}
-          <p class="fine">${description}</p>
-          ${name === 'PIN' && describePinInChip(chip)}
-        </dd>`,
-  )}</dl>`
-
-function actions(visit: Visit, card: Card): Content {
-  const names = Object.keys(acts) as ActName[]
-  const mayChange = visit.scopes.has('support.write')
-  const open = mayChange ? names.filter((name) => acts[name].isFor(card)) : []
-  const closed = card.retired
-    ? 'The card is retired and cannot be changed.'
-    : 'The card is closed permanently and cannot be changed.'
-  const none = mayChange ? closed : 'Your role can read cards, but not change them.'
-  return html`<section aria-labelledby="actions">
-    <h2 id="actions">Actions</h2>
-    ${open.map(
-      (name) => html`<details>
-        <summary>${acts[name].name}</summary>
-        <form method="post" action="${path`/console/cards/${card.publicToken}`}/${name}">
-          ${formFields(visit)}
-          <label>Reason<input name="reason" required maxlength="200" autocomplete="off"></label>
-          <p class="hint">${acts[name].hint} The reason is recorded with your name.</p>
-          <button>${acts[name].name}</button>
-        </form>
-      </details>`,
-    )}
-    ${open.length === 0 && html`<p class="empty">${none}</p>`}
-    ${
-      mayChange &&
-      html`<form method="post" action="${path`/console/cards/${card.publicToken}/cardholder`}">
-        ${formFields(visit)}
-        <button class="quiet">Show the cardholder’s name</button>
-        <p class="hint">The disclosure is recorded with your name.</p>
-      </form>`
-    }
-  </section>`
-}
-
-function timeline(
-  { here, query: { show = '' }, scopes }: Visit,
-  card: Card,
-  entries: Static<typeof TimelineSchema>,
-  next: string | null,
-): Content {
-  const { clientId, publicToken } = card
-  const link = (name: string, value: string) => {
-    const query = new URLSearchParams(new URL(here, 'http://console.invalid').search)
-    query.set(name, value)
-    return `${path`/console/cards/${publicToken}`}?${query}#timeline`
-  }
-  const kinds = [['', 'Everything'] as const, ...Object.entries(timelineKinds)]
-  const shown = entries.filter(({ kind }) => show === '' || kind === show)
-  const mayAudit = scopes.has('audit.read')
-  const filters = kinds.map(
+/** The timeline: a page of all entries, or of one kind. */
+async function timelineSection(visit: Visit, { clientId, publicToken }: Card): Promise<Html> {
+  const { cursor } = visit.query
+  const show = Object.keys(timelineKinds).find((kind) => kind === visit.query.show)
+  const query = new URLSearchParams({ limit: String(timelineLength) })
+  if (show !== undefined) query.set('kind', show)
+  if (cursor !== undefined) query.set('cursor', cursor)
+  const answer = await visit.call('GET', `${path`/cards/${publicToken}/timeline`}?${query}`)
+  if (answer.status !== 200) throw toProblem(answer)
+  const entries = answer.body as Static<typeof TimelineSchema>
+  const next = cursorAfter(answer)
+  const link = (members: Readonly<Record<string, string>>) =>
+    `${path`/console/cards/${publicToken}`}?${new URLSearchParams(members)}#timeline`
+  const kept: Readonly<Record<string, string>> = show === undefined ? {} : { show }
+  const filters = [[undefined, 'Everything'] as const, ...Object.entries(timelineKinds)].map(
     ([kind, name]) =>
-      html`<a href="${link('show', kind)}"${
+      html`<a href="${link(kind === undefined ? {} : { show: kind })}"${
         show === kind && html` aria-current="true"`
       }>${name}</a> `,
   )
-  const receipts =
-    mayAudit &&
-    html`<a href="${path`/console/disclosures?of=${publicToken}`}">
-      Disclosures with receipts</a>`
   const empty =
-    `None of the ${entries.length} entries here is of this kind. Choose Everything, or see ` +
-    'older entries.'
+    show === undefined
+      ? 'Nothing has happened to the card yet.'
+      : 'The card has no entries of this kind here.'
   return html`<section aria-labelledby="timeline">
-    <h2 id="timeline">Timeline</h2>
-    <nav class="filters" aria-label="What the timeline shows">${filters}${receipts}</nav>
-    ${timelineTable({ clientId, publicToken, mayAudit }, shown, empty)}
+    <div class="head"><h2 id="timeline">Timeline</h2>${receipts(visit)}</div>
+    <nav class="filters tabs" aria-label="What the timeline shows">${filters}</nav>
+    ${timelineList({ visit, clientId, publicToken }, entries, empty)}
     ${
-      next !== null &&
+      (next !== null || cursor !== undefined) &&
       html`<nav class="pages" aria-label="Pages">
-        <a rel="next" href="${link('cursor', next)}">Older</a>
+        ${cursor !== undefined && html`<a href="${link(kept)}">Newest</a>`}
+        ${next !== null && html`<a rel="next" href="${link({ ...kept, cursor: next })}">Older</a>`}
       </nav>`
     }
   </section>`
 }
 
-/** The forms of a card. A refusal is shown above the card, and the forms are unchanged. */
+const receipts = ({ params: { publicToken = '' }, scopes }: Visit): Content =>
+  scopes.has('audit.read') &&
+  html`<a href="${path`/console/disclosures?of=${publicToken}`}">Disclosures with receipts</a>`
+
+/** The forms of a card. A refusal is shown above the card and at its field. */
 export const cardActs: readonly Act[] = [
-  ...(Object.keys(acts) as ActName[]).map(
+  ...actNames.map(
     (name): Act => ({
       path: `/console/cards/:publicToken/${name}`,
       access: 'support.write',
       async perform(visit, { reason = '' }) {
         const { publicToken = '' } = visit.params
+        const to = path`/console/cards/${publicToken}`
         const answer = await visit.call('POST', `${path`/cards/${publicToken}`}/${name}`, {
           reason,
         })
+        const { done, undo } = acts[name]
         const led = ledTo(answer, {
-          to: path`/console/cards/${publicToken}`,
-          notice: { tone: 'good', lines: [acts[name].done] },
+          to,
+          notice: { tone: 'good', lines: [done], ...(undo && { link: undoLink(to, undo) }) },
         })
         if (led) return led
         const problem = toProblem(answer)
-        return { ...(await cardPage(visit, refusal(problem))), status: problem.status }
+        const page = await cardPage(visit, { name, problem, reason })
+        return { ...page, status: problem.status }
       },
     }),
   ),
@@ -264,7 +162,8 @@ export const cardActs: readonly Act[] = [
       const answer = await visit.call('POST', path`/cards/${publicToken}/cardholder`)
       if (answer.status !== 200) {
         const problem = toProblem(answer)
-        return { ...(await cardPage(visit, refusal(problem))), status: problem.status }
+        const page = await cardPage(visit, { name: null, problem, reason: '' })
+        return { ...page, status: problem.status }
       }
       const { embossName, firstName, lastName, middleName, title } = answer.body as Static<
         typeof CardholderSchema
@@ -279,3 +178,9 @@ export const cardActs: readonly Act[] = [
     },
   },
 ]
+
+/** An act is taken back by another act, which has a reason of its own. */
+const undoLink = (to: string, undo: ActName) => ({
+  href: `${to}?act=${undo}#act-${undo}`,
+  text: `Undo: ${acts[undo].name.toLowerCase()}`,
+})

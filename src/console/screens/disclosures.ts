@@ -6,7 +6,7 @@ import { toProblem } from '../console.ts'
 import { badge, instant } from '../desk-parts.ts'
 import { list, listed, pages } from '../listing.ts'
 import { path, type Screen } from '../screen.ts'
-import { actName } from './card-timeline.ts'
+import { actName } from './act-names.ts'
 
 type Disclosure = Static<typeof DisclosureSchema>
 

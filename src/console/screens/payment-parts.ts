@@ -55,6 +55,36 @@ export const merchantFacts = (merchant: Merchant | undefined): Content =>
         </dd>`
     }`
 
+/** Renders the latest payments of a card. @param empty the advice for an empty list */
+export const latestPayments = (payments: readonly Payment[], empty: Content): Html =>
+  html`<div class="latest">${listed(
+    'Payments',
+    [
+      'Merchant',
+      'State',
+      { title: 'Approved', isNumber: true },
+      { title: 'Open', isNumber: true },
+      'Opened',
+    ],
+    payments.map(latestRow),
+    empty,
+  )}</div>`
+
+function latestRow(payment: Payment): Content {
+  const { approved, currency, merchant, open, openedAt, paymentId, publicToken, state } = payment
+  const name = merchantName(merchant)
+  return html`<tr>
+    <th scope="row">
+      <a class="cut" href="${paymentPath(publicToken, paymentId)}" title="${name}">
+        <bdi>${name}</bdi></a>
+    </th>
+    <td>${stateBadge(state)}</td>
+    <td class="number">${formatMoney({ amount: approved, currency })}</td>
+    <td class="number">${formatMoney({ amount: open, currency })}</td>
+    <td>${instant(openedAt)}</td>
+  </tr>`
+}
+
 /** Renders payments of a card. @param empty the advice for an empty list */
 export const paymentsTable = (payments: readonly Payment[], empty: Content): Html =>
   listed(

@@ -7,7 +7,7 @@ import { instant } from '../desk-parts.ts'
 import { actAndReturn } from '../done.ts'
 import { field, readKept } from '../fields.ts'
 import { type Act, formFields, type Page, path, type Screen, type Visit } from '../screen.ts'
-import { left } from './card-timeline.ts'
+import { left } from './tries-left.ts'
 
 const ClockSchema = Type.Object({ now: Type.String() })
 

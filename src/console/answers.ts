@@ -1,3 +1,4 @@
+import { Readable } from 'node:stream'
 import type { FastifyError, FastifyReply, FastifyRequest } from 'fastify'
 import { roles, scopesByRole } from '../domain/person.ts'
 import { Problem } from '../domain/problem.ts'
@@ -6,7 +7,7 @@ import { html } from '../listeners/http/html.ts'
 import { pageHeaders } from '../listeners/http/page-headers.ts'
 import { toProblem } from '../listeners/http/problems.ts'
 import { type Frame, layout } from './layout.ts'
-import type { Page, Screen } from './screen.ts'
+import type { Page, PageFile, Screen } from './screen.ts'
 
 /** Sends a page with all headers of pages. */
 export const sendPage = (
@@ -19,6 +20,14 @@ export const sendPage = (
     .headers(pageHeaders)
     .type('text/html; charset=utf-8')
     .send(String(layout(page, frame)))
+
+/** Sends the file of a page piece by piece. */
+export const sendFile = (reply: FastifyReply, { lines, mediaType, name }: PageFile): FastifyReply =>
+  reply
+    .headers(pageHeaders)
+    .header('content-disposition', `attachment; filename="${name}"`)
+    .type(mediaType)
+    .send(Readable.from(lines))
 
 /** The page for people whose roles do not include the screen. */
 export const refusedPage = (access: Screen['access']): Page => {

@@ -14,6 +14,7 @@ import {
   problemPage,
   readOnlyPage,
   refusedPage,
+  sendFile,
   sendPage,
   sendProblemPage,
   signedOutPage,
@@ -162,6 +163,7 @@ async function showScreen(
     const page = allows(visit, screen.access)
       ? await screen.show(visit)
       : refusedPage(screen.access)
+    if (page.file) return sendFile(reply, page.file)
     const version = computeLiveVersion(page.body)
     const isKnown = version !== null && request.headers['if-none-match'] === `"${version}"`
     return isKnown ? reply.code(304).send() : sendPage(reply, page, frame)

@@ -67,6 +67,15 @@ export interface Page {
   readonly body: Html
   /** 200 unless given. */
   readonly status?: number
+  /** A file that the browser saves in place of the page. */
+  readonly file?: PageFile
+}
+
+/** A file that a page is answered with. */
+export interface PageFile {
+  readonly name: string
+  readonly mediaType: string
+  readonly lines: AsyncIterable<string>
 }
 
 /** A page of the console. */

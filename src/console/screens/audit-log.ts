@@ -1,96 +1,159 @@
 import Type, { type Static } from 'typebox'
-import { type Html, html } from '../../listeners/http/html.ts'
-import { AuditLogSchema } from '../../listeners/private/schemas/audit-log.ts'
-import { ActSchema } from '../../listeners/private/schemas/products.ts'
-import { badge, instant, renderActor } from '../desk-parts.ts'
+import { type Content, type Html, html } from '../../listeners/http/html.ts'
+import { AuditLogSchema, OperatorEntrySchema } from '../../listeners/private/schemas/audit-log.ts'
+import { PersonSchema } from '../../listeners/private/schemas/people.ts'
+import { badge, instant } from '../desk-parts.ts'
 import { actAndReturn } from '../done.ts'
 import { list, listed, pages } from '../listing.ts'
-import { type Act, formFields, type Screen } from '../screen.ts'
+import { type Act, formFields, type Screen, type Visit } from '../screen.ts'
+import {
+  composeEntryQuery,
+  type EntryFilter,
+  entryTable,
+  explainFilterFault,
+  listOfferedActs,
+  nameEntryAct,
+  readEntryFilter,
+} from './audit-entries.ts'
+import { exportEntries, exportedMost, isExportFormat } from './audit-export.ts'
 
-/** The logs, their signatures and operators' acts. */
+type Log = Static<typeof AuditLogSchema>
+type Person = Static<typeof PersonSchema>
+
+const title = 'Audit log'
+
+/** What operators did, with filters and as a file; and the logs with their signatures. */
 export const auditLogScreen: Screen = {
   path: '/console/audit-log',
   access: ['admin', 'audit.read'],
-  navigation: 'Audit log',
+  navigation: title,
   async show(visit) {
-    const [logs, acts] = await Promise.all([
+    const filter = readEntryFilter(visit)
+    const fault = explainFilterFault(filter)
+    const { as } = visit.query
+    if (fault === null && isExportFormat(as)) {
+      return { title, body: html``, file: await exportEntries(visit, filter, as) }
+    }
+    const [logs, people, found] = await Promise.all([
       visit.read('/audit/logs', Type.Array(AuditLogSchema)),
-      list(visit, '/acts', ActSchema),
+      visit.read('/people?limit=100', Type.Array(PersonSchema)),
+      fault === null
+        ? list(visit, `/audit/entries?${composeEntryQuery(filter)}`, OperatorEntrySchema, 50)
+        : null,
     ])
     const refused = logs.find(({ refusal }) => refusal !== null)
     return {
-      title: 'Audit log',
-      body: html`${
-        refused &&
-        html`<div class="notice bad" role="alert">
-          <p>No checkpoint is signed: ${refused.refusal}</p>
-        </div>`
-      }<p><a class="button" href="/audit">Verify the log in this browser</a></p>
-        <h2>Logs</h2>${listed(
-          'Logs',
-          [
-            'Log',
-            'State',
-            { title: 'Entries', isNumber: true },
-            { title: 'Covered by a checkpoint', isNumber: true },
-            'Signed',
-            'Began',
-          ],
-          logs.map(
-            (log) =>
-              html`<tr>
-                <th scope="row">${log.log}<p class="fine">${log.origin}</p></th>
-                <td>
-                  ${stateBadge(log)}
-                  ${log.reason !== null && html`<p class="fine">${log.reason}</p>`}
-                </td>
-                <td class="number">${log.size}</td>
-                <td class="number">${log.signedSize}</td>
-                <td>${instant(log.signedAt) ?? 'never'}</td>
-                <td>${instant(log.beganAt)}</td>
-              </tr>`,
-          ),
-          'No log has begun yet.',
-        )}${
-          refused &&
-          visit.scopes.has('admin') &&
-          html`<form method="post" action="/console/audit-log/successor" class="stack">
-            ${formFields(visit)}
-            <h2>Begin a successor</h2>
-            <label>Reason, for the auditors of the log<input name="reason" required
-              maxlength="500" autocomplete="off"></label>
-            <p class="hint">
-              This closes the log permanently. Its entries that no checkpoint covers move to the
-              successor.
-            </p>
-            <button class="danger">Begin a successor</button>
-          </form>`
-        }<h2>Acts of operators</h2>${listed(
-          'Acts',
-          ['Time', 'Act', 'Subject', 'Actor', 'Details'],
-          acts.entries.map(
-            ({ act, at, clientId, clientName, details, requestId, subject, subjectKind }) => {
-              const text = JSON.stringify(details)
-              return html`<tr>
-              <td>${instant(at)}</td>
-              <td>${act}</td>
-              <td>${subjectKind} <code>${subject}</code></td>
-              <td>
-                ${renderActor(visit, clientId, clientName)}
-                <p class="fine">request ${requestId}</p>
-              </td>
-              <td>${
-                text !== '{}' &&
-                html`<details><summary>Show</summary><code>${text}</code></details>`
-              }</td>
-            </tr>`
-            },
-          ),
-          'Nothing yet.',
-        )}${pages(visit, acts.next)}`,
+      title,
+      ...(fault !== null && { status: 422 }),
+      body: html`${refused && unsignedNotice(visit, refused)}
+        ${filterForm(filter, people, fault)}
+        ${found && entryTable(visit, found.entries)}
+        ${found && pages(visit, found.next)}
+        ${found && found.entries.length > 0 && exportLinks(visit)}
+        <h2>Logs</h2>
+        ${logTable(logs)}
+        <p><a href="/audit">Verify the log in this browser</a></p>`,
     }
   },
 }
+
+const filterForm = (
+  filter: EntryFilter,
+  people: readonly Person[],
+  fault: string | null,
+): Content =>
+  html`<form method="get" action="/console/audit-log" class="row filter">
+    ${personField(filter.person, people)}
+    <label>Act<select name="act">
+      <option value="">Any act</option>
+      ${listOfferedActs(filter.act).map(
+        (act) =>
+          html`<option value="${act}"${act === filter.act && html` selected`}>${nameEntryAct(
+            act,
+          )}</option>`,
+      )}
+    </select></label>
+    <label>Card token<input name="card" inputmode="numeric" maxlength="10" autocomplete="off"
+      size="11" value="${filter.card}"></label>
+    <label>From day, UTC<input type="date" name="from" value="${filter.from}"></label>
+    <label>To day, UTC<input type="date" name="to" value="${filter.to}"></label>
+    <button>Filter</button>
+    ${Object.values(filter).some(Boolean) && html`<a href="/console/audit-log">Clear</a>`}
+  </form>
+  ${fault !== null && html`<p class="notice bad" role="alert">${fault}</p>`}`
+
+/** Offers the people who have signed in, and whoever is asked for. */
+function personField(asked: string, people: readonly Person[]): Content {
+  const isListed = asked === '' || people.some(({ personId }) => personId === asked)
+  return html`<label>Person<select name="person">
+    <option value="">Anybody</option>
+    ${!isListed && html`<option value="${asked}" selected>${asked}</option>`}
+    ${people.map(
+      ({ name, personId }) =>
+        html`<option value="${personId}"${personId === asked && html` selected`}>${name}</option>`,
+    )}
+  </select></label>`
+}
+
+/** Links to the files of what is shown, without its page. */
+function exportLinks({ here }: Pick<Visit, 'here'>): Content {
+  const { pathname, searchParams } = new URL(here, 'http://console.invalid')
+  const link = (format: string, words: string) => {
+    const asked = new URLSearchParams(searchParams)
+    asked.delete('cursor')
+    asked.set('as', format)
+    return html`<a href="${pathname}?${String(asked)}" download>${words}</a>`
+  }
+  return html`<p class="fine">
+    Export these acts as ${link('csv', 'CSV')} or ${link('jsonl', 'JSON lines')}: the newest
+    ${exportedMost.toLocaleString('en-GB')} at most.
+  </p>`
+}
+
+const logTable = (logs: readonly Log[]): Content =>
+  listed(
+    'Logs',
+    [
+      'Log',
+      'State',
+      { title: 'Entries', isNumber: true },
+      { title: 'Covered by a checkpoint', isNumber: true },
+      'Signed',
+      'Began',
+    ],
+    logs.map(
+      (log) =>
+        html`<tr>
+          <th scope="row" title="${log.origin}">${log.log}</th>
+          <td>${stateBadge(log)} ${
+            log.reason !== null && html`<span class="fine">${log.reason}</span>`
+          }</td>
+          <td class="number">${log.size}</td>
+          <td class="number">${log.signedSize}</td>
+          <td>${instant(log.signedAt) ?? 'Never'}</td>
+          <td>${instant(log.beganAt)}</td>
+        </tr>`,
+    ),
+    'No log has begun yet. It begins with the first act.',
+  )
+
+/** Says that the log is not signed, and lets an administrator begin its successor. */
+const unsignedNotice = (visit: Visit, { refusal }: Log): Content =>
+  html`<div class="notice bad" role="alert"><p>No checkpoint is signed: ${refusal}</p></div>
+    ${
+      visit.scopes.has('admin') &&
+      html`<form method="post" action="/console/audit-log/successor" class="stack">
+        ${formFields(visit)}
+        <h2>Begin a successor</h2>
+        <label>Reason, for the auditors of the log<input name="reason" required
+          maxlength="500" autocomplete="off"></label>
+        <p class="hint">
+          This closes the log permanently. Its entries that no checkpoint covers move to the
+          successor.
+        </p>
+        <button class="danger">Begin a successor</button>
+      </form>`
+    }`
 
 function stateBadge({ closedAt, refusal }: Static<typeof AuditLogSchema>): Html {
   if (refusal !== null) return badge('Refused', 'bad')

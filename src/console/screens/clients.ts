@@ -31,14 +31,14 @@ export const clientsScreen: Screen = {
         ['Client', 'Kind', 'Scopes', 'Products', 'Authentication', 'Access'],
         entries.map(
           (client) =>
-            html`<tr>
+            html`<tr class="line">
               <th scope="row">
-                <a href="${path`/console/clients/${client.clientId}`}">${client.clientName}</a>
-                <p class="fine">${client.clientId}</p>
+                <a class="cut" href="${path`/console/clients/${client.clientId}`}"
+                  title="${client.clientId}"><bdi>${client.clientName}</bdi></a>
               </th>
               <td>${kinds[client.kind]}</td>
-              <td class="fine">${client.scopes.join(', ')}</td>
-              <td>${client.productIds.join(', ')}</td>
+              <td>${renderNames(client.scopes)}</td>
+              <td>${renderNames(client.productIds.map(String))}</td>
               <td>${renderAuthentication(client)}</td>
               <td>${renderAccess(client)}</td>
             </tr>`,
@@ -48,6 +48,10 @@ export const clientsScreen: Screen = {
     }
   },
 }
+
+/** Renders names in one line, which are shown as a whole under the pointer. */
+const renderNames = (names: readonly string[]): Content =>
+  html`<span class="cut names" title="${names.join(', ')}">${names.join(', ')}</span>`
 
 const proofs: Readonly<Record<string, string>> = {
   client_secret: 'Secret',
@@ -61,7 +65,7 @@ const renderAuthentication = ({ authentication, certificateBoundTokens }: Client
 const renderAccess = ({ active, deliveriesSuspendedSince }: Client): Content =>
   html`${active ? badge('Active', 'good') : badge('Disabled', 'bad')}${
     deliveriesSuspendedSince &&
-    html`<p class="fine">No deliveries since ${instant(deliveriesSuspendedSince)}</p>`
+    html` <span class="fine">No deliveries since ${instant(deliveriesSuspendedSince)}</span>`
   }`
 
 export const clientScreen: Screen = {
@@ -118,6 +122,15 @@ const facts = (client: Client, endpoints: readonly WatchedEndpoint[]): Content =
         client.controlledBy.length > 0 &&
         html`<dt>Could act as it</dt><dd>${client.controlledBy.join(', ')}</dd>`
       }
+      <dt>Leads to</dt>
+      <dd>
+        ${
+          client.kind === 'client' &&
+          html`<a href="${path`/console/webhooks?client=${client.clientId}`}">Webhooks</a> ·`
+        }
+        <a href="${path`/console/disclosures?of=${client.clientId}`}">Disclosures</a> ·
+        <a href="${path`/console/audit-log?person=${client.clientId}`}">Acts</a>
+      </dd>
       ${
         client.kind === 'client' &&
         html`<dt>Decisions</dt>

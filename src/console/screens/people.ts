@@ -23,10 +23,10 @@ export const operatorsScreen: Screen = {
         ['Person', 'Roles', 'Sessions', 'Last signed in', 'First signed in'],
         entries.map(
           (person) =>
-            html`<tr>
+            html`<tr class="line">
               <th scope="row">
-                <a href="${path`/console/people/${person.personId}`}">${person.name}</a>
-                <p class="fine">${person.subject} at ${person.issuer}</p>
+                <a class="cut" href="${path`/console/people/${person.personId}`}"
+                  title="${person.subject} at ${person.issuer}"><bdi>${person.name}</bdi></a>
               </th>
               <td>${person.roles.map((role) => html`${badge(role.replace('-', ' '))} `)}</td>
               <td>${
@@ -60,6 +60,12 @@ export const personScreen: Screen = {
             <dt>Roles</dt>
             <dd>${person.roles.map((role) => html`${badge(role.replace('-', ' '))} `)}</dd>
             <dt>Last signed in</dt><dd>${instant(person.lastSignedInAt)}</dd>
+            <dt>Acts</dt>
+            <dd>
+              <a href="${path`/console/audit-log?person=${personId}`}">In the audit log</a>
+            </dd>
+            <dt>Card data shown</dt>
+            <dd><a href="${path`/console/disclosures?of=${personId}`}">Disclosures</a></dd>
           </dl>
         </section>
         <h2>Open sessions</h2>${listed(

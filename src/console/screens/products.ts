@@ -18,15 +18,18 @@ export const productsScreen: Screen = {
     const { entries, next } = await list(visit, '/products', AdministeredProductSchema)
     const columns = [
       'Product',
+      'Id',
       'Scheme',
       'BIN',
       'Types',
+      'Chip',
       'PIN',
       { title: 'Tries, PIN', isNumber: true },
       { title: 'Tries, CVV', isNumber: true },
       'Renewal',
       'Keys',
       'New cards',
+      '',
     ] as const
     return {
       title: 'Products',
@@ -42,24 +45,25 @@ export const productsScreen: Screen = {
 }
 
 function productRow(visit: Visit, product: Product): Content {
-  const pinIsKept = product.pinRevealable ? 'can be shown' : 'only a PVV is stored'
-  return html`<tr>
-    <th scope="row">${product.productName}<p class="fine">${product.productId}</p></th>
+  const pinIsKept = product.pinRevealable ? 'The PIN can be shown' : 'Only a PVV is stored'
+  return html`<tr class="line">
+    <th scope="row">
+      <bdi class="cut" title="${product.productName}">${product.productName}</bdi>
+    </th>
+    <td>${product.productId}</td>
     <td>${product.schemeName} <span class="fine">${product.currencyCode}</span></td>
     <td><code>${product.bin}</code></td>
-    <td>${product.cardTypes.join(', ')}${product.chip && chipDetails(product.chip)}</td>
-    <td>
+    <td>${product.cardTypes.join(', ')}</td>
+    <td>${product.chip && chipDetails(product.chip)}</td>
+    <td title="${pinIsKept}${product.refuseWeakPins ? ', weak PINs refused' : ''}">
       ${product.pinLength} digits
-      <p class="fine">${pinIsKept}${product.refuseWeakPins && ' · weak ones refused'}</p>
     </td>
     <td class="number">${product.pinTryLimit}</td>
     <td class="number">${product.cvvTryLimit}</td>
     <td>${renewalCell(product)}</td>
     <td><code>${product.cvk}</code> <code>${product.pvk}</code></td>
-    <td>
-      ${product.active ? badge('Issued', 'good') : badge('Retired')}
-      ${visit.scopes.has('admin') && switchForm(visit, product)}
-    </td>
+    <td>${product.active ? badge('Issued', 'good') : badge('Retired')}</td>
+    <td>${visit.scopes.has('admin') && switchForm(visit, product)}</td>
   </tr>`
 }
 
@@ -67,10 +71,11 @@ function renewalCell(product: Product): Content {
   const { renewalEarliestDays, renewalGraceMonths, renewalLeadDays, renewalType } = product
   const order =
     renewalType === 'Automatic'
-      ? `ordered ${renewalLeadDays} days before the expiry`
-      : `ordered by the client, at most ${renewalEarliestDays} days before the expiry`
-  return html`${renewalType}
-    <p class="fine">${order} · ${renewalGraceMonths} months of grace</p>`
+      ? `Ordered ${renewalLeadDays} days before the expiry`
+      : `Ordered by the client, at most ${renewalEarliestDays} days before the expiry`
+  return html`<span title="${order}, ${String(renewalGraceMonths)} months of grace">${
+    renewalType
+  }</span>`
 }
 
 type Chip = NonNullable<Product['chip']>
@@ -91,7 +96,7 @@ function chipDetails(chip: Chip): Content {
       .join(', ') || 'none of these'
   const versions = Object.entries(chip.keyVersions).map(([index, version]) => `${index}=${version}`)
   return html`<details>
-    <summary>Chip <code>${chip.profile}</code></summary>
+    <summary><code>${chip.profile}</code></summary>
     <ul>
       <li>Declined: ${of('decline')}</li>
       <li>Recorded: ${of('record')}</li>

@@ -1631,7 +1631,7 @@ export interface paths {
         };
         /**
          * List the entries of operators in the audit log
-         * @description Acts of people and administrators on cards, clients, products, keys and settings, newest first, including refused ones. An act is entered within seconds.
+         * @description Acts of people and administrators on cards, and all acts on clients, products, keys and settings, newest first, including refused ones. An act is entered within seconds.
          */
         readonly get: operations["listOperatorEntries"];
         readonly put?: never;

@@ -18,8 +18,8 @@ export function listOperatorEntriesRoute({ app, audit }: PrivateApi): void {
         operationId: 'listOperatorEntries',
         summary: 'List the entries of operators in the audit log',
         description:
-          'Acts of people and administrators on cards, clients, products, keys and settings, ' +
-          'newest first, including refused ones. An act is entered within seconds.',
+          'Acts of people and administrators on cards, and all acts on clients, products, keys ' +
+          'and settings, newest first, including refused ones. An act is entered within seconds.',
         tags: ['Audit log'],
         querystring: OperatorEntriesQuerySchema,
         response: { 200: Type.Array(OperatorEntrySchema) },

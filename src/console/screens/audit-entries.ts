@@ -1,0 +1,193 @@
+import type { Static } from 'typebox'
+import { isPublicToken, isUuid } from '../../domain/identifiers.ts'
+import { toMembers } from '../../domain/members.ts'
+import { withoutUuids } from '../../domain/pan.ts'
+import { isPersonId } from '../../domain/person.ts'
+import { type Content, html } from '../../listeners/http/html.ts'
+import type { OperatorEntrySchema } from '../../listeners/private/schemas/audit-log.ts'
+import { badge, instant, renderActor } from '../desk-parts.ts'
+import { listed } from '../listing.ts'
+import { path, type Visit } from '../screen.ts'
+import { actName } from './act-names.ts'
+
+export type OperatorEntry = Static<typeof OperatorEntrySchema>
+
+/** What a reader asks of the entries. Days are in UTC, `to` included; empty texts ask nothing. */
+export interface EntryFilter {
+  readonly person: string
+  readonly act: string
+  readonly card: string
+  readonly from: string
+  readonly to: string
+}
+
+/** Reads the filter of an address. */
+export const readEntryFilter = ({ query }: Pick<Visit, 'query'>): EntryFilter => ({
+  person: query.person?.trim() ?? '',
+  act: query.act?.trim() ?? '',
+  card: query.card?.trim() ?? '',
+  from: query.from?.trim() ?? '',
+  to: query.to?.trim() ?? '',
+})
+
+const isDay = (text: string): boolean =>
+  /^\d{4}-\d{2}-\d{2}$/.test(text) && !Number.isNaN(Date.parse(text))
+
+/** Explains the first fault of a filter; null if it can be searched. */
+export function explainFilterFault({ act, card, from, person, to }: EntryFilter): string | null {
+  if (card !== '' && !isPublicToken(card)) return 'The token of a card has ten digits.'
+  if (card !== '' && (person !== '' || act !== '')) {
+    return 'Search by a card alone, or by person and act. Clear the other fields.'
+  }
+  const isTimed = [from, to].every((day) => day === '' || isDay(day))
+  return isTimed ? null : 'A day has the form 2026-11-29.'
+}
+
+const dayMs = 86_400_000
+
+/** Composes the query of the private listener. */
+export function composeEntryQuery({ act, card, from, person, to }: EntryFilter): string {
+  const members = {
+    clientId: person,
+    act,
+    publicToken: card,
+    from: from && `${from}T00:00:00Z`,
+    to: to && new Date(Date.parse(to) + dayMs).toISOString(),
+  }
+  const given = Object.entries(members).filter(([, value]) => value !== '')
+  return String(new URLSearchParams(given))
+}
+
+/** The acts that the filter offers, as the log names them. */
+const offeredActs = [
+  'card.status_changed',
+  'pin.unblocked',
+  'cvv.unblocked',
+  'cardholder.revealed',
+  'pan.searched',
+  'person.signed_in',
+  'person.signed_out',
+  'person.sign_in_failed',
+  'person.sessions_ended',
+  'approval.asked',
+  'approval.approved',
+  'approval.refused',
+  'client.created',
+  'client.changed',
+  'client.enabled',
+  'client.disabled',
+  'client.secret_rotated',
+  'client.webhook_replayed',
+  'client.delivery_resent',
+  'product.created',
+  'product.changed',
+  'product.controls_changed',
+  'product.resumed',
+  'product.retired',
+  'key.generated',
+  'key.imported',
+  'key.activated',
+  'key.retired',
+  'key.deleted',
+] as const
+
+const otherWords: Readonly<Record<string, string>> = {
+  'pan.searched': 'Card number searched',
+  'person.sign_in_failed': 'Sign-in failed',
+}
+
+/** Names an act in words: `client.secret_rotated` is “Client secret rotated”. */
+export function nameEntryAct(act: string): string {
+  const known = otherWords[act] ?? actName(act)
+  if (known !== act) return known
+  // Some acts contain an id, which their details have, too.
+  const words = withoutUuids(act)
+    .replace(/[._]uuid(?![a-z])/, '')
+    .replaceAll(/[._]/g, ' ')
+  return `${words.charAt(0).toUpperCase()}${words.slice(1)}`.replace(/^(?:Pin|Cvv)\b/, (word) =>
+    word.toUpperCase(),
+  )
+}
+
+/** Lists the acts of the filter, with one that it does not offer but was asked for. */
+export const listOfferedActs = (asked: string): readonly string[] =>
+  asked === '' || offeredActs.some((each) => each === asked) ? offeredActs : [asked, ...offeredActs]
+
+/** The screens of subjects, by the first word of an act. */
+const subjectPages: Readonly<Record<string, (subject: string) => string>> = {
+  approval: (subject) => path`/console/approvals/${subject}`,
+  client: (subject) => path`/console/clients/${subject}`,
+  person: (subject) => path`/console/people/${subject}`,
+  product: () => '/console/products',
+  key: () => '/console/keys',
+}
+
+/** Renders the subject of an act, which links to its page. */
+function renderSubject({ act, clientId, publicToken, subject }: OperatorEntry): Content {
+  if (publicToken !== null) {
+    return html`Card <a href="${path`/console/cards/${publicToken}`}">${publicToken}</a>`
+  }
+  // Of a sign-in, the person is in the column before.
+  if (subject === null || subject === clientId) return null
+  const [kind = ''] = act.split('.')
+  const page = subjectPages[kind]?.(subject)
+  const isHash = isPersonId(subject) || isUuid(subject)
+  const words = isHash ? `${subject.slice(0, 13)}…` : subject
+  const name = html`<bdi>${words}</bdi>`
+  return page === undefined || subject === 'unknown'
+    ? html`<span class="cut" title="${subject}">${name}</span>`
+    : html`<a class="cut" href="${page}" title="${subject}">${name}</a>`
+}
+
+const outcomeTones: Readonly<Record<string, 'bad' | 'warn' | 'plain'>> = {
+  refused: 'bad',
+  failed: 'warn',
+}
+
+function renderOutcome({ count, outcome, reason }: OperatorEntry): Content {
+  if (outcome === 'done') return 'Done'
+  const word = `${outcome.charAt(0).toUpperCase()}${outcome.slice(1)}`
+  return html`${badge(word, outcomeTones[outcome] ?? 'plain')}
+    ${reason?.replaceAll('_', ' ')}${count > 1 && ` (${count} times)`}`
+}
+
+function entryRow(visit: Visit, entry: OperatorEntry): Content {
+  const { act, at, clientId, clientName, details, index, log, requestId } = entry
+  const facts = Object.entries(toMembers(details))
+  return html`<tr class="line">
+    <td>${instant(at)}</td>
+    <th scope="row"><span class="cut" title="${act}">${nameEntryAct(act)}</span></th>
+    <td>
+      <div class="cut">${
+        clientId === null ? 'Erased' : renderActor(visit, clientId, clientName)
+      }</div>
+    </td>
+    <td>${renderSubject(entry)}</td>
+    <td>${renderOutcome(entry)}</td>
+    <td>
+      <details>
+        <summary>Details</summary>
+        <dl>
+          ${facts.map(
+            ([name, value]) =>
+              html`<dt>${name}</dt>
+                <dd>${typeof value === 'string' ? value : JSON.stringify(value)}</dd>`,
+          )}
+          <dt>Entry</dt><dd>${index} of log ${log}, <code>${entry.entry}</code></dd>
+          ${requestId && html`<dt>Request</dt><dd><code>${requestId}</code></dd>`}
+        </dl>
+        <a href="${path`/console/disclosures/${entry.entry}`}">Receipt</a>
+      </details>
+    </td>
+  </tr>`
+}
+
+/** Renders entries, one line each. */
+export const entryTable = (visit: Visit, entries: readonly OperatorEntry[]): Content =>
+  listed(
+    'Acts of operators',
+    ['Time', 'Act', 'Who', 'On', 'Outcome', ''],
+    entries.map((entry) => entryRow(visit, entry)),
+    html`No act matches. An act is entered within seconds.
+      <a href="/console/audit-log">Show all acts</a>`,
+  )

@@ -8,7 +8,7 @@ export async function refreshRelayPanel(): Promise<void> {
   const journal = byId('journal', HTMLOListElement)
   const exchanges = await readJournal()
   byId('relay-compare', HTMLElement).replaceChildren(...comparisons(exchanges))
-  journal.replaceChildren(...exchanges.map(createEntry))
+  journal.replaceChildren(...groupReads(exchanges).map(createGroup))
 }
 
 /** Compares the device's data in clear with what the relay received: the newest of each kind. */
@@ -39,6 +39,33 @@ const compare = (onDevice: string, ciphertext: string): HTMLElement =>
     make('dt', {}, 'The relay saw'),
     make('dd', { class: 'cipher' }, ciphertext),
   )
+
+/** Reads of status follow every act: those in a row are one group. */
+function groupReads(exchanges: readonly Exchange[]): readonly Exchange[][] {
+  const groups: Exchange[][] = []
+  for (const exchange of exchanges) {
+    const latest = groups.at(-1)
+    if (exchange.method === 'GET' && latest?.[0]?.method === 'GET') latest.push(exchange)
+    else groups.push([exchange])
+  }
+  return groups
+}
+
+function createGroup(group: readonly Exchange[]): HTMLElement {
+  const [first] = group
+  if (first && first.method !== 'GET') return createEntry(first)
+  const words = group.length === 1 ? '1 read' : `${group.length} reads`
+  return make(
+    'li',
+    { class: 'reads' },
+    make(
+      'details',
+      {},
+      make('summary', {}, make('span', {}, words)),
+      make('ol', {}, ...group.map(createEntry)),
+    ),
+  )
+}
 
 function createEntry({ at, method, path, received, sent, status }: Exchange): HTMLElement {
   const isSealed = /"(jwe|encryptedPin)"/.test(sent + received)
@@ -136,6 +163,7 @@ export const unblock = (token: string, kind: 'pin' | 'cvv') =>
   send<null>(`/cards/${token}/unblock-${kind}`)
 const readJournal = () => read<readonly Exchange[]>('/journal')
 export const encryptedUrl = (token: string) => relayUrl(`/cards/${token}/encrypted`)
+export const pinUrl = (token: string) => relayUrl(`/cards/${token}/pin`)
 
 /** Sends a payment to the shop, not through the relay. */
 export const pay = async (publicToken: string, shown: { pin: string } | { cvv: string }) =>

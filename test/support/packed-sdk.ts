@@ -6,23 +6,33 @@
  * await project.run('npm pack --workspace @pinfold/sdk')
  * ```
  */
-import { execFile, spawn } from 'node:child_process'
+import { spawn } from 'node:child_process'
 import { createHash, randomBytes } from 'node:crypto'
 import { once } from 'node:events'
 import { existsSync } from 'node:fs'
 import { cp, mkdir, readdir, readFile, rename, rm, symlink } from 'node:fs/promises'
-import { createServer } from 'node:http'
-import { basename, delimiter, join, relative } from 'node:path'
-import { after } from 'node:test'
+import { delimiter, join, relative } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { promisify } from 'node:util'
 import { cacheFolder } from './folders.ts'
+import { openRegistry } from './local-registry.ts'
 import { makeFolder } from './process.ts'
 
 const root = fileURLToPath(new URL('../../', import.meta.url))
-const execute = promisify(execFile)
+
+/** What a reader of the documents installs from a registry. */
+const registered = [
+  '@noble/hashes',
+  'jose',
+  'vite',
+  'react',
+  'react-dom',
+  'vue',
+  '@vitejs/plugin-vue',
+]
 
 export type Project = {
+  /** The environment of a reader. */
+  env: NodeJS.ProcessEnv
   /** As a clone of the project, with its dependencies; its neighbours are empty. */
   folder: string
   /** Runs a script of bash there, as a reader would. @returns what it printed. */
@@ -45,6 +55,7 @@ export const openProject = async (): Promise<Project> => {
   }
   const env = await environment()
   return {
+    env,
     folder,
     run: (script, cwd = folder) => runScript(script, cwd, env),
   }
@@ -137,51 +148,10 @@ const environment = async (): Promise<NodeJS.ProcessEnv> => {
   return {
     PATH: folders.filter((folder) => !folder.includes('node_modules')).join(delimiter),
     HOME: await makeFolder(),
-    npm_config_registry: await openRegistry(),
+    npm_config_registry: await openRegistry(root, registered),
     npm_config_audit: 'false',
     npm_config_fund: 'false',
     npm_config_update_notifier: 'false',
     npm_config_loglevel: 'error',
   }
-}
-
-/**
- * A registry on this machine that has the SDK's dependencies, packed from where they are installed:
- * so that `npm install` can be run to the letter where there is no network.
- */
-const openRegistry = async (): Promise<string> => {
-  const packages = await Promise.all(['@noble/hashes', 'jose'].map(packDependency))
-  const server = createServer(async (request, response) => {
-    const origin = `http://${request.headers.host}`
-    const path = decodeURIComponent(request.url ?? '').slice(1)
-    const asked = packages.find(({ file, manifest }) => path === manifest.name || path === file)
-    if (!asked) return response.writeHead(404).end()
-    if (path === asked.file) return response.end(await readFile(asked.tarball))
-    const { file, manifest } = asked
-    const { name, version } = manifest
-    const versions = { [version]: { ...manifest, dist: { tarball: `${origin}/${file}` } } }
-    return response.end(JSON.stringify({ name, 'dist-tags': { latest: version }, versions }))
-  })
-  await once(server.listen(0, '127.0.0.1'), 'listening')
-  after(() => {
-    server.closeAllConnections()
-    server.close()
-  })
-  const address = server.address()
-  return `http://127.0.0.1:${typeof address === 'object' ? address?.port : 0}/`
-}
-
-/** @returns what it says of itself, and its file. */
-const packDependency = async (name: string) => {
-  const source = join(root, 'node_modules', name)
-  const manifest: { name: string; version: string } = JSON.parse(
-    await readFile(join(source, 'package.json'), 'utf8'),
-  )
-  const tarball = await keep(name.replaceAll(/\W+/g, '_'), manifest.version, async () => {
-    const folder = await makeFolder()
-    const packing = ['pack', source, '--ignore-scripts', '--pack-destination', folder]
-    const { stdout } = await execute('npm', [...packing, '--loglevel=error'])
-    return join(folder, stdout.trim().split('\n').at(-1) ?? '')
-  })
-  return { manifest, tarball, file: basename(tarball) }
 }

@@ -28,6 +28,8 @@ export const demoBase = '/demo'
 
 const relayBase = `${demoBase}/relay`
 const shopBase = `${demoBase}/shop`
+/** The page that shows an auditor what left the device. */
+const proofBase = `${demoBase}/proof`
 
 /** Creates the cardholder's pages and their back ends, each under its own path. */
 export function createDemoSite(options: DemoSiteOptions): Site {
@@ -43,8 +45,17 @@ export function createDemoSite(options: DemoSiteOptions): Site {
       keysUrl: options.keysUrl,
     }),
   )
+  const proof = readOnce(() =>
+    readPages('examples/demo/proof/main.ts', 'proof.css', {
+      base: proofBase,
+      site: demoBase,
+      issuer: options.issuer,
+      keysUrl: options.keysUrl,
+    }),
+  )
   const answerPage = async (request: SiteRequest): Promise<SiteAnswer> => {
-    const answer = (await pages())(request.path)
+    const isProof = `${request.path}/`.startsWith(`${proofBase}/`)
+    const answer = (await (isProof ? proof : pages)())(request.path)
     const isBegun = answer.status !== 200 || findSession(request) !== null
     const cookie = () => beginSession(demoBase, options.isSecure)
     return isBegun ? answer : { ...answer, headers: { ...answer.headers, 'set-cookie': cookie() } }

@@ -29,7 +29,7 @@ const others = [
   'src/storage/*/*.sql',
   'src/listeners/iso8583/profiles/*.json',
   'web/{audit,console,documents}/*.{css,html,svg}',
-  'examples/demo/page/*.{css,html}',
+  'examples/demo/{page,proof}/*.{css,html}',
   'deploy/init/*',
   'deploy/container/compose.yaml',
 ]

@@ -94,6 +94,7 @@ suite('the demo', { skip: chromium.leftOut }, () => {
     assert.equal(await choosePin(page, '628416'), 'Your new PIN is set.')
     await page.check('#with-pin')
     await reveal(page)
+    await page.evaluate(() => window.scrollTo(0, 0))
     await page.screenshot({ path: join(artifacts, 'demo-desktop.png') })
     const { cvv, pan, pin } = await readCard(devtools)
     assert.equal(pin, '628416')

@@ -97,7 +97,7 @@ export type Form = Readonly<Record<string, string>>
 /** The outcome of a form, for the page after it. It is shown once; reloading does not repeat it. */
 export interface Notice {
   /** `plain` unless given. */
-  readonly tone?: 'good' | 'plain'
+  readonly tone?: 'good' | 'bad' | 'plain'
   /** The first line states the outcome; the others add details in smaller type. */
   readonly lines: readonly string[]
   readonly link?: { readonly href: string; readonly text: string }

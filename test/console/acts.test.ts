@@ -150,7 +150,7 @@ test('a terminal asks for an authorization of a card of any client, and what is 
   const fields = { publicToken, pin: '8274', entryMode: 'chip', cvv: '' }
   const declined = await send('/sandbox/authorizations', fields)
   assert.equal(declined.status, 200, declined.text)
-  assert.match(declined.text, /Declined \d\d/)
+  assert.match(declined.text, /Declined: [A-Z][^<]+ \(\d\d\)/)
   assert.ok(!withoutIds(declined.text).includes('8274'))
   const [authorization] = await ask(`cards/${publicToken}/authorizations`)
   assert.equal(authorization.entryMode, 'chip')

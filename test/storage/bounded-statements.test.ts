@@ -155,6 +155,7 @@ import { recordTries } from '../../src/storage/webhooks/attempts.ts'
 import { queueUndelivered } from '../../src/storage/webhooks/deliveries.ts'
 import { failPending, listDueDeliveries } from '../../src/storage/webhooks/delivery-groups.ts'
 import { expireDeliveries, removeDeliveries } from '../../src/storage/webhooks/retention.ts'
+import { measureWebhooks } from '../../src/storage/webhooks/watched-webhooks.ts'
 import { parsePublicToken } from '../support/identifiers.ts'
 import { openPostgres } from '../support/postgres.ts'
 import { openServerDatabase } from '../support/service.ts'
@@ -584,6 +585,7 @@ const calls: readonly ((database: Database, limit: number) => Promise<unknown>)[
   (database, limit) => listUnpublishedEvents(database, outboxStart, [], limit),
   (database, limit) => expireDeliveries(database, reference, 30, limit),
   (database, limit) => removeDeliveries(database, reference, limit),
+  (database, limit) => measureWebhooks(database, clientId, [webhookId], limit),
   (database, limit) => failPending(database, reference, null, limit),
   (database, limit) => queueUndelivered(database, reference, limit),
   (database, limit) => listDueDeliveries(database, reference, [], limit),

@@ -21,6 +21,7 @@ const styles = [
   'charts',
   'clock',
   'card',
+  'operation',
   'telephone',
   'print',
 ]

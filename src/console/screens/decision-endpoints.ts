@@ -8,6 +8,7 @@ import {
 import { badge, instant } from '../desk-parts.ts'
 import { listed } from '../listing.ts'
 import { path, type Screen } from '../screen.ts'
+import { formatShare, shares } from './shares.ts'
 
 type Endpoints = Static<typeof WatchedEndpointsSchema>
 export type WatchedEndpoint = Static<typeof WatchedEndpointSchema>
@@ -34,9 +35,8 @@ export const decisionEndpointsScreen: Screen = {
             found.endpoints.length === 0
               ? html`<p class="empty">The client has no decision endpoint. It registers one with
                 PUT /decision-endpoint on the public listener.</p>`
-              : found.endpoints.map(renderEndpoint)
+              : [renderHour(found), found.endpoints.map(renderEndpoint)]
           }
-          ${renderHour(found)}
           <h2>Failures of the last hour</h2>
           ${listed(
             'Failures of the last hour',
@@ -98,47 +98,77 @@ function renderState({ degradedSince, enforced, shadow }: WatchedEndpoint): Cont
 const renderVersion = (name: string, version: Version): Content => {
   const { fallback, timeoutMs } = version
   return html`<tr>
-    <th scope="row">${version.version} <span class="fine">${name}</span></th>
-    <td>${version.url === null ? 'the stream' : html`<code>${version.url}</code>`}</td>
+    <th scope="row" class="one-line">
+      ${version.version} ${badge(name, name === 'enforced' ? 'good' : 'plain')}
+    </th>
+    <td>${
+      version.url === null
+        ? 'the stream'
+        : html`<code class="cut address" title="${version.url}">${version.url}</code>`
+    }</td>
     <td class="number">${timeoutMs} ms</td>
     <td class="number">${version.maxInFlight}</td>
     <td class="number">${version.sample} %</td>
-    <td>
-      no answer in time: ${fallback.onTimeout}, error: ${fallback.onError}
-      ${fallback.rule !== null && html`<p class="fine"><code>${fallback.rule}</code></p>`}
+    <td class="one-line">
+      ${
+        fallback.onTimeout === fallback.onError
+          ? fallback.onTimeout
+          : `late: ${fallback.onTimeout}, error: ${fallback.onError}`
+      }
+      ${renderRule(fallback.rule)}
     </td>
     <td>${version.format}</td>
     <td>${instant(version.createdAt)}</td>
   </tr>`
 }
 
+const renderRule = (rule: string | null): Content =>
+  rule !== null && html`<code class="cut" title="${rule}">${rule}</code>`
+
 function renderHour({ lastHour }: Endpoints): Content {
   const { decidedBy, decisions, p50Ms, p99Ms } = lastHour
-  return html`<section aria-labelledby="hour">
+  if (decisions === 0) {
+    return html`<section aria-labelledby="hour">
+      <h2 id="hour">Last hour</h2>
+      <p class="empty">The client was not asked in the last hour.</p>
+    </section>`
+  }
+  const byEndpoint = decidedBy.find((each) => each.decidedBy === 'endpoint')?.decisions ?? 0
+  return html`<section class="hour" aria-labelledby="hour">
     <h2 id="hour">Last hour</h2>
-    ${
-      decisions === 0
-        ? html`<p class="empty">The client was not asked in the last hour.</p>`
-        : html`<dl>
-            <dt>Decisions</dt><dd>${decisions}</dd>
-            <dt>Median</dt><dd>${formatMs(p50Ms)}</dd>
-            <dt>99th percentile</dt><dd>${formatMs(p99Ms)}</dd>
-            ${decidedBy.map(
-              (each) =>
-                html`<dt>${deciderNames[each.decidedBy]}</dt>
-                <dd>${each.decisions} <span class="fine">${formatShare(each.decisions, decisions)}
-                  </span></dd>`,
-            )}
-          </dl>`
-    }
+    <dl class="figures">
+      <div><dt>Decided by the endpoint</dt><dd>${formatShare(byEndpoint, decisions)}</dd></div>
+      <div><dt>Decisions</dt><dd>${counts.format(decisions)}</dd></div>
+      <div><dt><abbr title="Half of the answers took at most this long.">p50</abbr></dt>
+        <dd>${formatMs(p50Ms)}</dd></div>
+      <div><dt><abbr title="99 % of the answers took at most this long.">p99</abbr></dt>
+        <dd>${formatMs(p99Ms)}</dd></div>
+    </dl>
+    ${shares(
+      decidedBy.map((each) => ({ count: each.decisions, tone: deciderTones[each.decidedBy] })),
+    )}
+    <ul class="legend">${decidedBy.map(
+      (each) => html`<li>
+        <i class="swatch ${deciderTones[each.decidedBy]}"></i> ${deciderNames[each.decidedBy]}
+        <b>${counts.format(each.decisions)}</b>
+        <span class="fine">${formatShare(each.decisions, decisions)}</span>
+      </li>`,
+    )}</ul>
   </section>`
 }
+
+const counts = new Intl.NumberFormat('en')
 
 const formatMs = (value: number | null): string =>
   value === null ? 'unknown' : `${Math.round(value)} ms`
 
-const formatShare = (part: number, whole: number): string =>
-  `${((100 * part) / whole).toFixed(1)} %`
+const deciderTones = {
+  endpoint: 'good',
+  'fallback:timeout': 'bad',
+  'fallback:error': 'bad',
+  'rule:timeout': 'warn',
+  'rule:error': 'warn',
+} as const
 
 const deciderNames: Readonly<Record<Failure['decidedBy'], string>> = {
   endpoint: 'Endpoint',
@@ -154,9 +184,9 @@ function renderFailure(failure: Failure): Content {
   const reason = error === null ? 'no answer in time' : error.replaceAll('_', ' ')
   return html`<tr>
     <th scope="row"><a href="${of}">${instant(askedAt)}</a></th>
-    <td>${publicToken}</td>
-    <td>${deciderNames[decidedBy]}</td>
-    <td>${reason} ${failure.statusCode}</td>
+    <td><a href="${path`/console/cards/${publicToken}`}">${publicToken}</a></td>
+    <td class="one-line">${deciderNames[decidedBy]}</td>
+    <td class="one-line">${reason} ${failure.statusCode}</td>
     <td class="number">${durationMs === null ? '' : `${durationMs} ms`}</td>
   </tr>`
 }

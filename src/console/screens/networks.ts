@@ -1,8 +1,9 @@
 import type { Static } from 'typebox'
+import { isApprovalCode } from '../../domain/response-code.ts'
 import { type Content, html } from '../../listeners/http/html.ts'
 import { ZoneSchema } from '../../listeners/private/schemas/clients.ts'
 import { AdviceSchema, LinkSchema } from '../../listeners/private/schemas/links.ts'
-import { badge, instant } from '../desk-parts.ts'
+import { badge, instant, renderActor } from '../desk-parts.ts'
 import { actAndReturn } from '../done.ts'
 import { list, listed, pages } from '../listing.ts'
 import { type Act, formFields, path, type Screen, type Visit } from '../screen.ts'
@@ -30,48 +31,65 @@ export const networksScreen: Screen = {
       list(visit, '/zones', ZoneSchema),
       list({ ...visit, query: {} }, '/links', LinkSchema, 100),
     ])
+    const names = new Map(zones.entries.map(({ clientId, clientName }) => [clientId, clientName]))
     return {
       title: 'Networks and links',
       body: html`<h2>Links</h2>${listed(
         'Links',
-        ['Link', 'State', 'Network', 'Address', 'Profile', 'Last signed on'],
+        ['Link', 'Status', 'Connections', 'Network', 'Last signed on', 'Address', 'Profile'],
         links.entries.map(
           (link) => html`<tr>
             <th scope="row">
               <a href="${path`/console/networks/links/${link.linkName}`}">${link.linkName}</a>
             </th>
-            <td>
-              ${badge(link.state, tones[link.state])}
-              <span class="fine">${link.fault ?? `${link.connections} connections`}</span>
-            </td>
-            <td>${link.networkId}</td>
-            <td>${renderAddress(link)}${link.tls && ' by TLS'}</td>
-            <td>${link.profile}</td>
+            <td>${renderState(link)}</td>
+            <td>${renderConnections(link)}</td>
+            <td><div class="cut">${renderActor(visit, link.networkId, names.get(link.networkId))}
+            </div></td>
             <td>${instant(link.lastSignedOnAt) ?? 'never'}</td>
+            <td class="one-line">${renderAddress(link)}${link.tls && ' by TLS'}</td>
+            <td>${link.profile}</td>
           </tr>`,
         ),
         html`No links yet. Add one with <code>pinfold links create</code>.`,
       )}<h2>Networks</h2>${listed(
         'Networks',
-        ['Network', 'Access', 'Keys'],
-        zones.entries.map(zoneRow),
+        ['Network', 'Status', 'Keys'],
+        zones.entries.map((zone) => zoneRow(visit, zone)),
         html`No card networks yet. Add one with <code>pinfold zones create</code>.`,
       )}${pages(visit, zones.next)}`,
     }
   },
 }
 
+const renderState = ({ state }: Link): Content =>
+  badge(`${state[0]?.toUpperCase()}${state.slice(1)}`, tones[state])
+
+/** Says why a link has no connection, else how many it has. */
+const renderConnections = ({ connections, fault }: Link): Content =>
+  fault === null
+    ? String(connections)
+    : html`<span class="cut trouble" title="${fault}">${fault}</span>`
+
 const renderAddress = ({ direction, host, port }: Link): Content =>
   html`${direction === 'listen' ? 'listens at' : 'calls'} <code>${host}:${port}</code>`
 
-const zoneRow = (zone: Zone): Content =>
+const zoneRow = (visit: Visit, zone: Zone): Content =>
   html`<tr>
-    <th scope="row">${zone.clientName}<p class="fine">${zone.clientId}</p></th>
+    <th scope="row">
+      <div class="cut">${renderActor(visit, zone.clientId, zone.clientName)}</div>
+    </th>
     <td>${zone.active ? badge('Active', 'good') : badge('Retired')}</td>
     <td>${
       zone.keys.length === 0
         ? html`<span class="fine">None. It cannot send PIN blocks.</span>`
-        : zone.keys.map(keyLine)
+        : html`<details>
+            <summary>${zone.keys.map(
+              ({ key, retiredAt }, at) =>
+                html`${at > 0 && ', '}<code>${key}</code>${retiredAt !== null && ' (retired)'}`,
+            )}</summary>
+            ${zone.keys.map(keyLine)}
+          </details>`
     }</td>
   </tr>`
 
@@ -96,13 +114,13 @@ export const linkScreen: Screen = {
     return {
       title: `Link ${link.linkName}`,
       body: html`<div class="columns">
-          ${facts(link)}
+          ${facts(visit, link)}
           ${visit.scopes.has('admin') && switchForm(visit, link)}
         </div>
         <h2>Advices and reversals</h2>
         ${listed(
           'Advices',
-          ['Time', 'Message', 'Card', 'Amount', 'Answer', 'Reference'],
+          ['Time', 'Message', 'Card', { title: 'Amount', isNumber: true }, 'Answer', 'Reference'],
           advices.entries.map(adviceRow),
           'None in the last 30 days.',
         )}${pages(visit, advices.next)}`,
@@ -110,11 +128,14 @@ export const linkScreen: Screen = {
   },
 }
 
-const facts = (link: Link): Content =>
+const facts = (visit: Visit, link: Link): Content =>
   html`<section aria-labelledby="state">
-    <h2 id="state">${badge(link.state, tones[link.state])}</h2>
+    <h2 id="state">${renderState(link)}</h2>
     <dl>
-      <dt>Network</dt><dd>${link.networkId}</dd>
+      ${link.fault !== null && html`<dt>Fault</dt><dd class="trouble">${link.fault}</dd>`}
+      <dt>Connections</dt><dd>${link.connections}</dd>
+      <dt>Last signed on</dt><dd>${instant(link.lastSignedOnAt) ?? 'never'}</dd>
+      <dt>Network</dt><dd>${renderActor(visit, link.networkId, null)}</dd>
       <dt>Address</dt><dd>${renderAddress(link)}</dd>
       <dt>Profile</dt><dd>${link.profile}</dd>
       <dt>TLS</dt><dd>${link.tls ? 'yes' : 'no'}</dd>
@@ -122,14 +143,11 @@ const facts = (link: Link): Content =>
       <dd>${[...link.peers, ...link.certificates].join(', ') || 'loopback only'}</dd>
       <dt>Zone master key</dt>
       <dd>${link.zoneMasterKey ?? 'none: the link accepts no keys'}</dd>
-      ${link.fault !== null && html`<dt>Fault</dt><dd>${link.fault}</dd>`}
-      <dt>Connections</dt><dd>${link.connections}</dd>
-      <dt>Last signed on</dt><dd>${instant(link.lastSignedOnAt) ?? 'never'}</dd>
     </dl>
   </section>`
 
 function switchForm(visit: Visit, { active, linkName }: Link): Content {
-  const title = active ? 'Switch off' : 'Switch on'
+  const title = active ? 'Disable' : 'Enable'
   const hint = active
     ? 'Its connections are closed. Requests of the network are not answered until the link is ' +
       'enabled.'
@@ -148,19 +166,24 @@ function switchForm(visit: Visit, { active, linkName }: Link): Content {
   </section>`
 }
 
+const describeAnswer = (responseCode: string): string =>
+  `${isApprovalCode(responseCode) ? 'Accepted' : 'Refused'} (${responseCode})`
+
 function adviceRow(advice: Static<typeof AdviceSchema>): Content {
   const { messageType, publicToken } = advice
+  const isReversal = messageType.startsWith('04')
   const matched = advice.isMatched ? 'its original was found' : 'no original was found'
   return html`<tr>
     <td>${instant(advice.receivedAt)}</td>
-    <td>${messageType}${messageType.startsWith('04') && html`<p class="fine">${matched}</p>`}</td>
+    <td class="one-line">${isReversal ? 'Reversal' : 'Advice'} (${messageType})
+      ${isReversal && html`<span class="fine">${matched}</span>`}</td>
     <td>${
       publicToken === null
         ? 'not found'
         : html`<a href="${path`/console/cards/${publicToken}`}">${publicToken}</a>`
     }</td>
     <td class="number">${advice.amount} ${advice.currency}</td>
-    <td>${advice.responseCode}</td>
+    <td class="one-line">${advice.responseCode && describeAnswer(advice.responseCode)}</td>
     <td>${advice.reference}</td>
   </tr>`
 }

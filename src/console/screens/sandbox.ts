@@ -1,7 +1,9 @@
 import Type, { type Static } from 'typebox'
+import { describeDecline, isDeclineReason } from '../../domain/decline-words.ts'
 import { parseMoney } from '../../domain/money.ts'
 import { validationFailed } from '../../domain/problem.ts'
 import { html } from '../../listeners/http/html.ts'
+import { RecordedAuthorizationSchema } from '../../listeners/private/schemas/card-authorizations.ts'
 import { toProblem } from '../console.ts'
 import { instant } from '../desk-parts.ts'
 import { actAndReturn } from '../done.ts'
@@ -11,7 +13,14 @@ import { left } from './tries-left.ts'
 
 const ClockSchema = Type.Object({ now: Type.String() })
 
-const entryModes = ['chip', 'contactless', 'magstripe', 'atm', 'ecommerce', 'moto'] as const
+const entryModes = [
+  ['chip', 'Chip'],
+  ['contactless', 'Contactless'],
+  ['magstripe', 'Magnetic stripe'],
+  ['atm', 'ATM'],
+  ['ecommerce', 'On the internet'],
+  ['moto', 'By mail or telephone'],
+] as const
 
 /** Tools of a sandbox: a terminal for any card, and a clock that can be moved. */
 export const sandboxScreen: Screen = {
@@ -33,42 +42,41 @@ async function sandboxPage(visit: Visit): Promise<Page> {
           <h2 id="terminal">Terminal</h2>
           <form method="post" action="${terminalAction}" class="stack">
             ${formFields(visit)}
-            ${field(visit, terminalAction, {
-              name: 'publicToken',
-              label: 'Token of a card',
-              maxLength: 32,
-            })}
-            ${field(visit, terminalAction, {
-              name: 'amount',
-              label: 'Amount in EUR',
-              isRequired: false,
-              maxLength: 20,
-            })}
-            <label>PIN<input type="password" name="pin" maxlength="12" inputmode="numeric"
-              autocomplete="off"></label>
-            <label>CVV2<input type="password" name="cvv" maxlength="3" inputmode="numeric"
-              autocomplete="off"></label>
-            <label>How the card is read<select name="entryMode">
-              ${entryModes.map(
-                (mode) =>
-                  html`<option${
-                    readKept(visit, terminalAction, 'entryMode') === mode && html` selected`
-                  }>${mode}</option>`,
-              )}
-            </select></label>
-            <label>Virtual chip of the card<select name="chip">
-              <option value="">Not used</option>
-              <option value="yes">Makes a cryptogram and takes the answer; made if missing</option>
-            </select></label>
-            <label>PIN that the chip compares<input type="password" name="offlinePin"
-              maxlength="12" inputmode="numeric" autocomplete="off"></label>
+            <div class="pairs">
+              <div>${field(visit, terminalAction, {
+                name: 'publicToken',
+                label: 'Token of a card',
+                maxLength: 32,
+                value: visit.query.card ?? '',
+              })}</div>
+              <div>${field(visit, terminalAction, {
+                name: 'amount',
+                label: 'Amount in EUR',
+                isRequired: false,
+                maxLength: 20,
+              })}</div>
+              <label>How the card is read<select name="entryMode">
+                ${entryModes.map(
+                  ([mode, words]) =>
+                    html`<option value="${mode}"${
+                      readKept(visit, terminalAction, 'entryMode') === mode && html` selected`
+                    }>${words}</option>`,
+                )}
+              </select></label>
+              <label>PIN<input type="password" name="pin" maxlength="12" inputmode="numeric"
+                autocomplete="off"></label>
+              <label>CVV2<input type="password" name="cvv" maxlength="3" inputmode="numeric"
+                autocomplete="off"></label>
+              <label>PIN that the chip compares<input type="password" name="offlinePin"
+                maxlength="12" inputmode="numeric" autocomplete="off"></label>
+            </div>
+            <label class="alone"><input type="checkbox" name="chip" value="yes">
+              Use the virtual chip of the card, which is made if missing</label>
             <p class="hint">
-              The sandbox's card network sends the request, with a real PIN block. Requests spend
-              tries as usual. A card with a chip needs its virtual chip in the modes chip,
-              contactless and atm. A PIN that the chip compares always uses it.
-              <code>pinfold sandbox chip --make</code> replaces it.
+              Requests spend tries as usual. A card with a chip needs its virtual chip in the modes
+              chip, contactless and ATM. <code>pinfold sandbox chip --make</code> replaces it.
             </p>
-            <button>Send an authorization request</button>
+            <button>Send</button>
           </form>
         </section>
         <section aria-labelledby="clock">
@@ -92,6 +100,7 @@ async function sandboxPage(visit: Visit): Promise<Page> {
 const AuthorizationSchema = Type.Object({
   approved: Type.Boolean(),
   responseCode: Type.String(),
+  reference: Type.String(),
   virtualChip: Type.Optional(
     Type.Object({
       offlinePin: Type.String(),
@@ -122,6 +131,21 @@ function describeChip({ responseCode, virtualChip }: AnsweredAuthorization): rea
   ]
 }
 
+/** Describes a decline by its reason, which only the record of the authorization has. */
+async function describeRefusal(
+  visit: Visit,
+  publicToken: string,
+  { reference, responseCode }: AnsweredAuthorization,
+): Promise<string> {
+  const newest = await visit.read(
+    path`/cards/${publicToken}/authorizations?limit=5`,
+    Type.Array(RecordedAuthorizationSchema),
+  )
+  const own = newest.find((each) => each.reference === reference)
+  const reason = own?.declineReason
+  return describeDecline(responseCode, isDeclineReason(reason) ? reason : undefined)
+}
+
 export const authorizeAct: Act = {
   path: terminalAction,
   access: 'admin',
@@ -142,17 +166,21 @@ export const authorizeAct: Act = {
     if (answer.status !== 200) throw toProblem(answer)
     const authorization = answer.body as AnsweredAuthorization
     const { approved, responseCode } = authorization
+    const words = approved
+      ? `Approved (${responseCode})`
+      : `Declined: ${await describeRefusal(visit, publicToken, authorization)}`
     // Shown once: reloading the page sends no second request, which would spend a try.
     return {
       to: '/console/sandbox',
       notice: {
-        lines: [approved ? 'Approved' : `Declined ${responseCode}`, ...describeChip(authorization)],
+        tone: approved ? 'good' : 'bad',
+        lines: [words, ...describeChip(authorization)],
         link: {
           href: path`/console/cards/${publicToken}`,
           text: 'The page of the card shows every check.',
         },
       },
-      kept: { publicToken },
+      kept: { publicToken, amount: amount ?? '', entryMode: entryMode ?? '' },
     }
   },
 }

@@ -5,7 +5,7 @@ import {
   WatchedWebhookSchema,
 } from '../../listeners/private/schemas/webhooks.ts'
 import { toProblem } from '../console.ts'
-import { badge, instant } from '../desk-parts.ts'
+import { badge, instant, renderActor } from '../desk-parts.ts'
 import { field, isRefused, reasonField } from '../fields.ts'
 import { list, listed, pages } from '../listing.ts'
 import {
@@ -17,6 +17,7 @@ import {
   type Screen,
   type Visit,
 } from '../screen.ts'
+import { formatShare, shares } from './shares.ts'
 
 type Webhook = Static<typeof WatchedWebhookSchema>
 type Delivery = Static<typeof WatchedDeliverySchema>
@@ -63,18 +64,8 @@ export const webhooksScreen: Screen = {
         </form>
         <live-region id="webhooks">${listed(
           title,
-          ['Endpoint', 'Client', 'State', 'Next delivery', 'Events', 'Since'],
-          entries.map(
-            (each) =>
-              html`<tr>
-                <th scope="row"><a href="${composePageUrl(each)}">${each.url}</a></th>
-                <td>${each.clientId}</td>
-                <td>${stateBadge(each)}</td>
-                <td>${instant(each.dueAt) ?? 'none'}</td>
-                <td>${each.events.join(', ')}</td>
-                <td>${instant(each.createdAt)}</td>
-              </tr>`,
-          ),
+          ['Endpoint', 'Status', 'Last 24 hours', 'Last failure', 'Client', 'Next delivery'],
+          entries.map((each) => webhookRow(visit, each)),
           client === ''
             ? html`No webhooks yet. A client adds one with POST /webhooks on the public
             listener.`
@@ -84,6 +75,60 @@ export const webhooksScreen: Screen = {
     }
   },
 }
+
+const webhookRow = (visit: Visit, webhook: Webhook): Content =>
+  html`<tr>
+    <th scope="row">
+      <a class="cut address" href="${composePageUrl(webhook)}" title="${webhook.url}"
+        >${webhook.url}</a>
+    </th>
+    <td>${stateBadge(webhook)}</td>
+    <td>${renderLastDay(webhook)}</td>
+    <td>${renderFailure(webhook)}</td>
+    <td>
+      <div class="cut">${renderActor(visit, webhook.clientId, webhook.clientName)}</div>
+    </td>
+    <td>${instant(webhook.dueAt) ?? 'none'}</td>
+  </tr>`
+
+/** Draws how many of the last day's events were delivered. */
+function renderLastDay({ lastDay }: Webhook): Content {
+  const { delivered, failed, retrying, waiting } = lastDay
+  const all = delivered + failed + retrying + waiting
+  if (all === 0) return html`<span class="fine">no events</span>`
+  const rest = [
+    failed > 0 && `${formatCount(failed)} failed`,
+    retrying > 0 && `${formatCount(retrying)} being retried`,
+    waiting > 0 && `${formatCount(waiting)} not sent yet`,
+  ].filter((each) => each !== false)
+  const words = [`${formatCount(delivered)} of ${formatCount(all)} delivered`, ...rest]
+  return html`<div class="result" title="${words.join(', ')}">
+    ${shares([
+      { count: delivered, tone: 'good' },
+      { count: retrying, tone: 'warn' },
+      { count: failed, tone: 'bad' },
+      { count: waiting, tone: 'plain' },
+    ])}
+    <span>${formatShare(delivered, all)}
+      <span class="fine">of ${formatCount(all)}</span></span>
+  </div>`
+}
+
+const counts = new Intl.NumberFormat('en')
+const formatCount = (count: number): string => counts.format(count)
+
+function renderFailure(webhook: Webhook): Content {
+  const { lastFailure } = webhook.lastDay
+  if (lastFailure === null) return html`<span class="fine">none</span>`
+  const { at, deliveryId, outcome, statusCode, type } = lastFailure
+  return html`<a class="one-line" href="${composePageUrl(webhook)}#delivery-${deliveryId}"
+    title="${type}">${describeOutcome(outcome, statusCode)}, ${instant(at)}</a>`
+}
+
+const describeOutcome = (outcome: string, statusCode: number | undefined): string =>
+  outcome === 'bad_status'
+    ? `status ${statusCode}`
+    : [outcome.replaceAll('_', ' '), statusCode].filter(Boolean).join(' ')
 
 export const webhookScreen: Screen = {
   path: '/console/webhooks/:clientId/:webhookId',
@@ -110,33 +155,45 @@ async function webhookPage(visit: Visit): Promise<Page> {
     body: html`<div class="columns">
         <section aria-labelledby="endpoint">
           <h2 id="endpoint">Endpoint</h2>
-          <live-region id="now">${facts(webhook)}</live-region>
+          <live-region id="now">${facts(visit, webhook)}</live-region>
         </section>
         ${visit.scopes.has('support.write') && actions(visit, webhook)}
       </div>
       <h2>Deliveries</h2>
       <live-region id="deliveries">${listed(
         'Deliveries',
-        ['Event', 'Status', 'Attempts', 'Answer', ''],
+        ['Event', 'Created', 'Status', 'Attempts', 'Answer', ''],
         deliveries.entries.map((each) => deliveryRow(visit, webhook, each)),
         'No deliveries yet: none of its events has occurred since it was added.',
       )}</live-region>${pages(visit, deliveries.next)}`,
   }
 }
 
-const facts = (webhook: Webhook): Content =>
+const facts = (visit: Visit, webhook: Webhook): Content =>
   html`<dl>
-    <dt>State</dt>
+    <dt>Status</dt>
     <dd>
       ${stateBadge(webhook)}
       ${webhook.disabledAt && html`since ${instant(webhook.disabledAt)}`}
     </dd>
-    <dt>URL</dt><dd><code>${webhook.url}</code></dd>
-    <dt>Client</dt>
-    <dd><a href="${path`/console/clients/${webhook.clientId}`}">${webhook.clientId}</a></dd>
-    <dt>Events</dt><dd>${webhook.events.join(', ')}</dd>
+    <dt>Last 24 hours</dt><dd>${renderLastDay(webhook)}</dd>
+    <dt>Last failure</dt><dd>${renderFailure(webhook)}</dd>
     <dt>Next delivery</dt><dd>${instant(webhook.dueAt) ?? 'none'}</dd>
+    <dt>Client</dt>
+    <dd>${renderActor(visit, webhook.clientId, webhook.clientName)}</dd>
+    <dt>Events</dt><dd>${webhook.events.join(', ').replace('*', 'all')}</dd>
+    <dt>Since</dt><dd>${instant(webhook.createdAt)}</dd>
+    <dt>URL</dt><dd>${renderUrl(webhook.url)}</dd>
   </dl>`
+
+/** Renders a URL on one line, and the whole of a long one on demand. */
+const renderUrl = (url: string): Content =>
+  url.length <= 60
+    ? html`<code>${url}</code>`
+    : html`<details class="whole">
+        <summary><code class="cut address">${url}</code></summary>
+        <code>${url}</code>
+      </details>`
 
 /** Renders the acts on a webhook, each with a reason. */
 function actions(visit: Visit, webhook: Webhook): Content {
@@ -194,20 +251,23 @@ function deliveryRow(visit: Visit, webhook: Webhook, delivery: Delivery): Conten
   const mayResend = visit.scopes.has('support.write') && webhook.status === 'Enabled'
   const action = `${composePageUrl(webhook)}/deliveries/${deliveryId}/resend`
   return html`<tr id="delivery-${deliveryId}">
-    <th scope="row">${type}<p class="fine">${instant(createdAt)}</p></th>
-    <td>
+    <th scope="row">${type}</th>
+    <td>${instant(createdAt)}</td>
+    <td class="one-line">
       ${badge(status, tones[status])}
       ${
         status === 'Pending' &&
         nextTryAt &&
-        html`<p class="fine">next attempt ${instant(nextTryAt)}</p>`
+        html`<span class="fine">next ${instant(nextTryAt)}</span>`
       }
     </td>
     <td>${tries.length === 0 ? 'none yet' : triesDetails(eventId, tries)}</td>
     <td>${
       last &&
-      html`${last.outcome.replaceAll('_', ' ')} ${last.statusCode}
-        ${last.response && html`<p class="fine"><code>${last.response}</code></p>`}`
+      html`<div class="cut" title="${last.response}">${describeOutcome(
+        last.outcome,
+        last.statusCode,
+      )} ${last.response && html`<code class="fine">${last.response}</code>`}</div>`
     }</td>
     <td>${
       mayResend &&
@@ -229,7 +289,7 @@ const triesDetails = (eventId: string, tries: Delivery['tries']): Content =>
     <ol>${tries.map(
       ({ at, durationMs, outcome, statusCode }) =>
         html`<li>
-          ${instant(at)} ${outcome.replaceAll('_', ' ')} ${statusCode}
+          ${instant(at)} ${describeOutcome(outcome, statusCode)}
           <span class="fine">${durationMs} ms</span>
         </li>`,
     )}</ol>

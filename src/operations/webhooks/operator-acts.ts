@@ -2,14 +2,18 @@ import type { Requester } from '../../domain/client.ts'
 import { Problem } from '../../domain/problem.ts'
 import { insertAct } from '../../storage/acts/acts.ts'
 import type { Connection } from '../../storage/engine/database.ts'
+import { listActorNames } from '../../storage/people/actor-names.ts'
+import type { DeliveryTry } from '../../storage/webhooks/attempts.ts'
 import { queueDelivery } from '../../storage/webhooks/deliveries.ts'
 import {
   type FailingWebhookRow,
   findWatchedWebhook,
   listFailingWebhooks,
   listWatchedWebhookRows,
+  measureWebhooks,
   type WatchedFilter,
   type WatchedWebhookRow,
+  type WebhookResultsRow,
 } from '../../storage/webhooks/watched-webhooks.ts'
 import { disableWebhook, replayWebhook, updateWebhookRow } from '../../storage/webhooks/webhooks.ts'
 import { type Answer, once, type RepeatableRequest } from '../idempotency/idempotency.ts'
@@ -30,16 +34,32 @@ export interface WatchedWebhook
     | 'consecutiveFailures'
     | 'failing'
   > {
+  /** Null if it is not known. */
+  readonly clientName: string | null
   readonly createdAt: string
   readonly disabledAt: string | null
   readonly dueAt: string | null
+  /** The deliveries of the last day's events. */
+  readonly lastDay: WebhookResults
+}
+
+interface WebhookResults
+  extends Pick<WebhookResultsRow, 'delivered' | 'retrying' | 'waiting' | 'failed'> {
+  /** The newest delivery that failed or is retried; null without one. */
+  readonly lastFailure:
+    | ({ readonly deliveryId: string; readonly type: string } & Pick<
+        DeliveryTry,
+        'at' | 'outcome' | 'statusCode'
+      >)
+    | null
 }
 
 /** Lists the webhooks of all clients, or of one. */
 export const listWatchedWebhooks = async (
   { database }: Pick<WebhookContext, 'database'>,
   filter: WatchedFilter,
-): Promise<WatchedWebhook[]> => (await listWatchedWebhookRows(database, filter)).map(watchedWebhook)
+): Promise<WatchedWebhook[]> =>
+  describeWebhooks(database, await listWatchedWebhookRows(database, filter))
 
 /**
  * Returns a webhook of any client.
@@ -51,7 +71,36 @@ export async function findWebhookOfClient(
 ): Promise<WatchedWebhook> {
   const row = await findWatchedWebhook(database, clientId, webhookId)
   if (!row) throw new Problem('not_found')
-  return watchedWebhook(row)
+  const [webhook] = await describeWebhooks(database, [row])
+  if (!webhook) throw new Problem('not_found')
+  return webhook
+}
+
+/** How many deliveries of a webhook are counted, its newest ones. */
+const measuredMost = 1_000
+
+/** Adds to webhooks the names of their clients, and the results of the last day. */
+async function describeWebhooks(
+  database: Connection,
+  rows: readonly WatchedWebhookRow[],
+): Promise<WatchedWebhook[]> {
+  const byClient = Map.groupBy(rows, ({ clientId }) => clientId)
+  const [names, ...results] = await Promise.all([
+    listActorNames(database, [...byClient.keys()]),
+    // Of one client at a time: the rows of a client are on one node.
+    ...[...byClient].map(([clientId, own]) =>
+      measureWebhooks(
+        database,
+        clientId,
+        own.map(({ webhookId }) => webhookId),
+        measuredMost,
+      ),
+    ),
+  ])
+  const found = new Map(results.flat().map((each) => [each.webhookId, each]))
+  return rows.map((row) =>
+    watchedWebhook(row, names.get(row.clientId) ?? null, found.get(row.webhookId)),
+  )
 }
 
 /** The maximum number of webhooks that are read; more are reported as this number or more. */
@@ -66,18 +115,42 @@ export const listFailingEndpoints = ({
 }: Pick<WebhookContext, 'database'>): Promise<FailingWebhookRow[]> =>
   listFailingWebhooks(database, failingMost)
 
-const watchedWebhook = ({
-  createdAt,
-  description: _,
-  disabledAt,
-  dueAt,
-  ...row
-}: WatchedWebhookRow): WatchedWebhook => ({
+const watchedWebhook = (
+  { createdAt, description: _, disabledAt, dueAt, ...row }: WatchedWebhookRow,
+  clientName: string | null,
+  results: WebhookResultsRow | undefined,
+): WatchedWebhook => ({
   ...row,
+  clientName,
   createdAt: createdAt.toISOString(),
   disabledAt: disabledAt?.toISOString() ?? null,
   dueAt: dueAt?.toISOString() ?? null,
+  lastDay: describeResults(results),
 })
+
+const describeResults = (results: WebhookResultsRow | undefined): WebhookResults => ({
+  delivered: results?.delivered ?? 0,
+  retrying: results?.retrying ?? 0,
+  waiting: results?.waiting ?? 0,
+  failed: results?.failed ?? 0,
+  lastFailure: results ? describeFailure(results) : null,
+})
+
+function describeFailure({
+  failedPosition,
+  failedTry,
+  failedType,
+}: WebhookResultsRow): WebhookResults['lastFailure'] {
+  if (failedPosition === null || failedType === null || failedTry === null) return null
+  const { at, outcome, statusCode } = failedTry
+  return {
+    deliveryId: failedPosition,
+    type: failedType,
+    at,
+    outcome,
+    ...(statusCode !== undefined && { statusCode }),
+  }
+}
 
 /** Identifies a webhook by its client and its id. */
 export interface WebhookNames {

@@ -56,3 +56,35 @@ where failing
   and status = 'Enabled' and deleted_at is null
 order by consecutive_failures desc, webhook.client_id, webhook.webhook_id
 limit :limit;
+
+-- Counts what has become of the events of the last day, in the newest :limit deliveries of
+-- each webhook, and finds the newest one that failed. Its attempts are read for that one alone.
+-- name: measure_webhooks
+select asked.webhook_id as "webhookId", counted.delivered, counted.retrying, counted.waiting,
+  counted.failed, delivery.position::text as "failedPosition", delivery.type as "failedType",
+  delivery.tries -> -1 as "failedTry"
+from unnest(:webhookIds::uuid[]) as asked (webhook_id)
+cross join lateral (
+  select count(*) filter (where status = 'Delivered')::integer as delivered,
+    count(*) filter (where status = 'Pending' and failures > 0)::integer as retrying,
+    count(*) filter (where status = 'Pending' and failures = 0)::integer as waiting,
+    count(*) filter (where status = 'Failed')::integer as failed,
+    max(position) filter (
+      where status = 'Failed' or status = 'Pending' and failures > 0
+    ) as last_failed
+  from (
+    select position, status, failures, created_at
+    from delivery
+    where delivery.client_id = :clientId and delivery.webhook_id = asked.webhook_id
+    order by position desc
+    limit :limit
+  ) as newest
+  where created_at >= now() - interval '1 day'
+) as counted
+left join lateral (
+  select position, type, tries
+  from delivery
+  where delivery.client_id = :clientId and delivery.webhook_id = asked.webhook_id
+    and delivery.position = counted.last_failed
+  limit 1
+) as delivery on true;

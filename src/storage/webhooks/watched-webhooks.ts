@@ -1,5 +1,6 @@
 import { type Connection, firstRow } from '../engine/database.ts'
 import { loadStatements } from '../engine/statements.ts'
+import type { DeliveryTry } from './attempts.ts'
 import type { WebhookReference, WebhookRow } from './webhooks.ts'
 
 /** A webhook with its health, for operators. */
@@ -54,6 +55,31 @@ export const findWatchedWebhook = async (
   webhookId: string,
 ): Promise<WatchedWebhookRow | null> =>
   firstRow(await selectWatchedWebhook(connection, { clientId, webhookId }))
+
+/** What has become of the events of the last day for a webhook, and the newest failure. */
+export interface WebhookResultsRow {
+  readonly webhookId: string
+  readonly delivered: number
+  readonly retrying: number
+  readonly waiting: number
+  readonly failed: number
+  readonly failedPosition: string | null
+  readonly failedType: string | null
+  readonly failedTry: DeliveryTry | null
+}
+
+const selectResults = declare<
+  { clientId: string; webhookIds: readonly string[]; limit: number },
+  WebhookResultsRow
+>('measure_webhooks')
+
+/** Counts the deliveries of the last day to webhooks of a client, among the newest of each. */
+export const measureWebhooks = (
+  connection: Connection,
+  clientId: string,
+  webhookIds: readonly string[],
+  limit: number,
+): Promise<WebhookResultsRow[]> => selectResults(connection, { clientId, webhookIds, limit })
 
 /**
  * An enabled webhook that has failed for so long, or so many times in a row, that an operator

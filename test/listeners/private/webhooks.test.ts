@@ -8,8 +8,8 @@ import {
   type DeliveryService,
   openDeliveryService,
 } from '../../operations/webhooks/delivery-service.ts'
-import { openReceiver } from '../../operations/webhooks/receiver.ts'
-import type { Answer } from '../../support/service.ts'
+import { openReceiver, type Receiver } from '../../operations/webhooks/receiver.ts'
+import { type Answer, sql } from '../../support/service.ts'
 import { until } from '../../support/until.ts'
 
 let service: DeliveryService
@@ -65,6 +65,42 @@ test('webhooks of every client are listed, without their secrets, and one is rea
     [delivery.type, delivery.status, delivery.tries[0].outcome],
     ['card.created', 'Delivered', 'delivered'],
   )
+})
+
+test('a webhook shows what became of the events of the last day, and what failed last', async () => {
+  const receiver: Receiver = await openReceiver(() => (receiver.received.length > 1 ? 500 : 204))
+  const { webhookId } = await service.createWebhook(receiver.url)
+  await service.createCard()
+  await until(() => receiver.received.length === 1)
+  await service.createCard()
+  const path = `clients/demo-client/webhooks/${webhookId}`
+  const read = async () => (await ask('GET', path)).json
+  await until(async () => (await read()).lastDay.lastFailure !== null)
+  const { clientName, lastDay } = await read()
+  const { at, deliveryId, ...failure } = lastDay.lastFailure
+  assert.ok(Date.parse(at) <= Date.now())
+  assert.deepEqual(
+    { ...lastDay, lastFailure: failure },
+    {
+      delivered: 1,
+      retrying: 1,
+      waiting: 0,
+      failed: 0,
+      lastFailure: { type: 'card.created', outcome: 'bad_status', statusCode: 500 },
+    },
+  )
+  const [newest] = (await ask('GET', `${path}/deliveries`)).json
+  assert.equal(deliveryId, newest.deliveryId)
+  const [listed] = (await ask('GET', `webhooks?clientId=demo-client`)).json.filter(
+    (each: { webhookId: string }) => each.webhookId === webhookId,
+  )
+  assert.deepEqual([listed.clientName, listed.lastDay], [clientName, lastDay])
+  await sql(
+    service.database,
+    "update delivery set created_at = now() - interval '25 hours' returning position",
+  )
+  const past = (await read()).lastDay
+  assert.deepEqual([past.delivered, past.retrying, past.lastFailure], [0, 0, null])
 })
 
 test('pages of all webhooks follow each other without a gap', async () => {

@@ -159,7 +159,7 @@ suite('daily tasks of operators', { skip: chromium.leftOut }, () => {
         await page.getByRole('link', { name: receiver.url }).click()
         await page.waitForURL(`**/console/webhooks/demo-client/*`)
         const row = page.getByRole('row', { name: /card\.created/ }).first()
-        await untilShown(row.getByRole('cell', { name: 'bad status 500' }))
+        await untilShown(row.getByRole('cell', { name: 'status 500' }))
         receiver.answer = () => 204
         await row.getByText('Send again').first().click()
         await row.getByLabel('Reason').fill('Their server is back')

@@ -4569,6 +4569,8 @@ export interface components {
         };
         readonly WatchedWebhook: {
             readonly clientId: string;
+            /** @description Null if it is not known. */
+            readonly clientName: string | null;
             /** Format: uuid */
             readonly webhookId: string;
             readonly url: string;
@@ -4586,6 +4588,25 @@ export interface components {
             readonly disabledAt: string | null;
             /** @description The receiver answered 410, three days of attempts failed, an operator or the client disabled it; null while it is enabled. */
             readonly disabledReason: ("receiver_gone" | "not_delivered" | "operator" | "client") | null;
+            /** @description The deliveries of the last 24 hours by their result, among the newest 1,000 of the webhook. */
+            readonly lastDay: {
+                readonly delivered: number;
+                /** @description At least one attempt failed; another follows. */
+                readonly retrying: number;
+                /** @description Not attempted yet. */
+                readonly waiting: number;
+                /** @description No attempt follows. */
+                readonly failed: number;
+                /** @description The newest delivery that is retried or failed, with its last attempt. */
+                readonly lastFailure: {
+                    readonly deliveryId: string;
+                    readonly type: string;
+                    /** Format: date-time */
+                    readonly at: string;
+                    readonly outcome: string;
+                    readonly statusCode?: number;
+                } | null;
+            };
         };
         readonly Zone: {
             readonly clientId: string;

@@ -15,8 +15,37 @@ export const WatchedWebhooksQuerySchema = Type.Object(
   closed,
 )
 
+const LastDaySchema = Type.Object(
+  {
+    delivered: Type.Integer(),
+    retrying: Type.Integer({ description: 'At least one attempt failed; another follows.' }),
+    waiting: Type.Integer({ description: 'Not attempted yet.' }),
+    failed: Type.Integer({ description: 'No attempt follows.' }),
+    lastFailure: Type.Union(
+      [
+        Type.Object({
+          deliveryId: Type.String(),
+          type: Type.String(),
+          at: dateTime,
+          outcome: Type.String(),
+          statusCode: Type.Optional(Type.Integer()),
+        }),
+        Type.Null(),
+      ],
+      { description: 'The newest delivery that is retried or failed, with its last attempt.' },
+    ),
+  },
+  {
+    description:
+      'The deliveries of the last 24 hours by their result, among the newest 1,000 of the webhook.',
+  },
+)
+
 export const WatchedWebhookSchema = Type.Object({
   clientId: Type.String(),
+  clientName: Type.Union([Type.String(), Type.Null()], {
+    description: 'Null if it is not known.',
+  }),
   webhookId: Type.String({ format: 'uuid' }),
   url: Type.String(),
   events: Type.Array(Type.String()),
@@ -38,6 +67,7 @@ export const WatchedWebhookSchema = Type.Object({
         'disabled it; null while it is enabled.',
     },
   ),
+  lastDay: LastDaySchema,
 })
 
 export const WatchedDeliverySchema = Type.Object({

@@ -28,7 +28,7 @@ const others = [
   'database/functions/*/*.sql',
   'src/storage/*/*.sql',
   'src/listeners/iso8583/profiles/*.json',
-  'web/{audit,console,documents}/*.{css,html,svg}',
+  'web/{audit,console,documents}/**/*.{css,html,svg}',
   'examples/demo/{page,proof}/*.{css,html}',
   'deploy/init/*',
   'deploy/container/compose.yaml',

@@ -177,8 +177,9 @@ function createRequests(child: ChildProcess): Omit<TokenProcess, 'checkValues'> 
   // Not `once`, which also rejects: an error of the child only means that it ended.
   const ended = new Promise<void>((resolve) => {
     child.once('exit', () => {
-      for (const each of waiting.values()) each.settle(unavailable('Its process ended.'))
+      // First, so that whoever asks again after its answer gets the next process.
       resolve()
+      for (const each of waiting.values()) each.settle(unavailable('Its process ended.'))
     })
   })
   child.on('error', () => child.kill('SIGKILL'))
@@ -212,7 +213,10 @@ function createRequests(child: ChildProcess): Omit<TokenProcess, 'checkValues'> 
         }
         waiting.set(id, entry)
         child.send({ id, verb, given }, (error) => {
-          if (error) entry.settle(unavailable('Its process does not accept messages.'))
+          if (!error) return
+          // The caller learns of it after the end, so that its next question starts a new process.
+          child.kill('SIGKILL')
+          void ended.then(() => entry.settle(unavailable('Its process does not accept messages.')))
         })
       })
     },

@@ -107,6 +107,7 @@ declare
     'has_declined_request',
     'has_early_reversal',
     'is_changeable',
+    'is_chip_of_other_plastic',
     'is_claim_taken',
     'is_decision_reversed',
     'is_idempotency_key_known',

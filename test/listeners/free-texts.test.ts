@@ -102,6 +102,8 @@ const exceptions: Readonly<Record<string, readonly string[]>> = {
       '/disclosures querystring/clientId',
       '/audit/entries querystring/clientId',
       '/audit/entries querystring/act',
+      '/authorizations querystring/clientId',
+      '/figures/authorizations querystring/clientId',
       '/webhooks querystring/clientId',
     ],
     ...['/products body/cvk', '/products body/pvk'],

@@ -33,8 +33,9 @@ before(async () => {
       case when number < ${cardsOfLine} then '1000000000' else (1000000000 + number)::text end,
       case when number < ${cardsOfLine} then number else 0 end, '46', '1234', 'pvk/1', 'cvk/1'
     from generate_series(0, ${2 * cardsOfLine - 1}) as number;
-    insert into card_line (public_token, generation, successor_token, replaced_token, reason)
-    select line_token, generation, public_token, (public_token::bigint - 1)::text, 'Damaged'
+    insert into card_line (public_token, generation, successor_token, replaced_token, reason,
+      is_pin_requested)
+    select line_token, generation, public_token, (public_token::bigint - 1)::text, 'Damaged', false
     from card where generation > 0;
     insert into plastic (public_token, plastic_number, card_type, reason, state, start_date,
       expiry_date)

@@ -91,6 +91,7 @@ export const paymentsTable = (payments: readonly Payment[], empty: Content): Htm
     'Payments',
     [
       'Merchant',
+      'Place',
       'State',
       { title: 'Approved', isNumber: true },
       { title: 'Open', isNumber: true },
@@ -105,14 +106,15 @@ export const paymentsTable = (payments: readonly Payment[], empty: Content): Htm
 function paymentRow(payment: Payment): Content {
   const { currency, merchant, openedAt, paymentId, publicToken, state } = payment
   const sum = (amount: number) => formatMoney({ amount, currency })
-  const place = merchant && describePlace(merchant)
+  const name = merchantName(merchant)
   const category = merchant?.categoryCode && `MCC ${merchant.categoryCode}`
-  const details = [place, category].filter(Boolean).join(' · ')
+  const place = [merchant && describePlace(merchant), category].filter(Boolean).join(' · ')
   return html`<tr>
     <th scope="row">
-      <a href="${paymentPath(publicToken, paymentId)}">${merchantName(merchant)}</a>
-      ${details && html`<p class="fine">${details}</p>`}
+      <a class="cut" href="${paymentPath(publicToken, paymentId)}" title="${name}">
+        <bdi>${name}</bdi></a>
     </th>
+    <td><span class="cut" title="${place}">${place}</span></td>
     <td>${stateBadge(state)}</td>
     <td class="number">${sum(payment.approved)}</td>
     <td class="number">${sum(payment.open)}</td>

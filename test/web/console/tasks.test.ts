@@ -121,8 +121,11 @@ suite('daily tasks of operators', { skip: chromium.leftOut }, () => {
           await search(page, text)
           await page.waitForURL(`**/payments/${paymentId}`)
         }
-        assert.match(await readText(page), /Open 100\.00 EUR .* Took back 23\.45 EUR 23\.45 EUR/)
-        await page.getByRole('link', { name: 'Checks' }).click()
+        assert.match(
+          await readText(page),
+          /Open 100\.00 EUR .* Reversal Took back Reference SIMULATOR −23\.45 EUR/,
+        )
+        await page.getByRole('link', { name: 'Authorization', exact: true }).click()
         await page.waitForURL(`**/authorizations/${paymentId}`)
         assert.match(await readText(page), /Amount 123\.45 EUR Merchant Corner Bakery/)
         await page.getByRole('link', { name: 'What is held and has moved' }).click()

@@ -1,3 +1,4 @@
+import { listSilentEndpoints } from '../../operations/decisions/watched-endpoints.ts'
 import { measureKeys } from '../../operations/keys/uses.ts'
 import { listLinks } from '../../operations/links/links.ts'
 import { findBacklog } from '../../operations/webhooks/deliveries.ts'
@@ -34,6 +35,7 @@ interface Latency {
 export interface Watching {
   readonly backlog: () => ReturnType<typeof findBacklog>
   readonly failingWebhooks: () => ReturnType<typeof listFailingEndpoints>
+  readonly degradedEndpoints: () => ReturnType<typeof listSilentEndpoints>
   readonly keys: () => ReturnType<typeof measureKeys>
   readonly links: () => ReturnType<typeof listLinks>
   /** The samples in the memory of this process, oldest first. */
@@ -74,6 +76,7 @@ export function createWatching({ cards, keys, links, metrics, onClose }: Watched
   return {
     backlog,
     failingWebhooks: atMostEvery(goodForMs, () => listFailingEndpoints(cards)),
+    degradedEndpoints: atMostEvery(goodForMs, () => listSilentEndpoints(cards)),
     keys: atMostEvery(goodForMs, () => measureKeys(keys)),
     links: atMostEvery(goodForMs, () => listLinks(links, '', linksMost)),
     samples: () => samples,

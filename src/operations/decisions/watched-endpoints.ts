@@ -1,7 +1,7 @@
 import type { Decider } from '../../domain/decision.ts'
 import { Problem } from '../../domain/problem.ts'
 import { findClient } from '../../storage/clients/clients.ts'
-import { listClientEndpoints } from '../../storage/decisions/endpoints.ts'
+import { listClientEndpoints, listDegradedEndpoints } from '../../storage/decisions/endpoints.ts'
 import * as figures from '../../storage/decisions/figures.ts'
 import type { Connection } from '../../storage/engine/database.ts'
 import { toFirstId } from '../authorizations/recorded-pages.ts'
@@ -64,3 +64,7 @@ export async function watchEndpoints(
     })),
   }
 }
+
+/** Lists endpoints of all clients that do not answer, so that their fallbacks decide. */
+export const listSilentEndpoints = ({ database }: { readonly database: Connection }) =>
+  listDegradedEndpoints(database, endpointsMost)

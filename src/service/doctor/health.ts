@@ -68,6 +68,12 @@ const adviceOn: Readonly<Record<HealthCheckName, Advice>> = {
       'Read the answers under Webhooks in the console, or in GET /webhooks, and ask the ' +
       'clients to correct their receivers.',
   },
+  'decisions:degraded': {
+    why: 'The fallbacks of these endpoints decide, so that clients do not see authorizations.',
+    remedy:
+      'Read the failures under Decisions of the client in the console, and ask the client to ' +
+      'correct its endpoint.',
+  },
   'keys:rotation': {
     why: 'The longer a key is used, the more data its loss exposes (NIST SP 800-57, 5.3.6).',
     remedy: 'Rotate each named key: npx pinfold keys rotate KEY --wait (docs/reference/keys.md).',

@@ -108,6 +108,15 @@ cross join lateral (
 ) as found
 order by state.product_id;
 
+-- The endpoints of all clients that do not answer; those that have been silent for longest first.
+-- name: list_degraded_endpoints
+select client_id as "clientId", nullif(product_id, 0) as "productId",
+  degraded_since as "degradedSince"
+from decision_endpoint_state
+where degraded_since is not null
+order by degraded_since
+limit :limit;
+
 -- Whether the client has an open stream, in any process.
 -- name: has_decision_stream
 select exists (

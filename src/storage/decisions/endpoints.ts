@@ -196,6 +196,22 @@ export async function listClientEndpoints(
   })
 }
 
+/** A decision endpoint that does not answer. */
+interface DegradedEndpoint {
+  readonly clientId: string
+  /** Null: for all products without an endpoint of their own. */
+  readonly productId: number | null
+  readonly degradedSince: Date
+}
+
+const selectDegraded = declare<{ limit: number }, DegradedEndpoint>('list_degraded_endpoints')
+
+/** Lists endpoints of all clients that do not answer, the longest first. */
+export const listDegradedEndpoints = (
+  connection: Connection,
+  limit: number,
+): Promise<DegradedEndpoint[]> => selectDegraded(connection, { limit })
+
 const selectVersion = declare<EndpointKey & { version: number }, EndpointRow>(
   'find_decision_endpoint_version',
 )

@@ -41,12 +41,29 @@ test('nothing is wrong with a service on which nothing was done, nor with one wh
     'deliveries:due': 'pass',
     'deliveries:failing': 'pass',
     'webhooks:failing': 'pass',
+    'decisions:degraded': 'pass',
     'database:vacuum': 'pass',
     'keys:rotation': 'pass',
     'links:dialled': 'pass',
     'links:listening': 'pass',
     'approvals:broken-glass': 'pass',
   })
+})
+
+test('a decision endpoint that does not answer is a warning, which names its client', async () => {
+  const service = await openTestService()
+  await sql(
+    service.database,
+    `insert into decision_endpoint_state
+       (client_id, product_id, degraded_since, degraded_version, degraded_seen_at)
+     values ('demo-client', 0, '2026-11-28T10:00:00Z', 1, now())`,
+  )
+  const { checks, status } = await healthOf(service)
+  assert.equal(status, 'warn')
+  assert.equal(
+    checks['decisions:degraded'][0].output,
+    'The decision endpoint of demo-client has not answered since 2026-11-28T10:00:00.000Z.',
+  )
 })
 
 test('entries that are under no checkpoint for a minute are a warning, and say for how long', async () => {

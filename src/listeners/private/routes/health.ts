@@ -37,6 +37,7 @@ export type HealthCheckName =
   | 'deliveries:due'
   | 'deliveries:failing'
   | 'webhooks:failing'
+  | 'decisions:degraded'
   | 'keys:rotation'
   | 'links:dialled'
   | 'links:listening'
@@ -86,6 +87,7 @@ export function healthRoute(api: PrivateApi): void {
       ],
       ['events:unsent', async () => backlogChecks(await watching.backlog())],
       ['webhooks:failing', async () => webhookChecks(await watching.failingWebhooks())],
+      ['decisions:degraded', async () => decisionChecks(await watching.degradedEndpoints())],
       ['keys:rotation', async () => ({ 'keys:rotation': keyCheck(await watching.keys()) })],
       ['links:dialled', async () => linkChecks(await watching.links())],
       ['approvals:broken-glass', () => approvalChecks(approvals)],
@@ -144,9 +146,8 @@ async function answers(ping: () => Promise<void>): Promise<Check> {
   return { status: 'pass', observedValue, observedUnit: 'ms' }
 }
 
-type Watched<Name extends 'backlog' | 'failingWebhooks' | 'keys' | 'links'> = Awaited<
-  ReturnType<PrivateApi['watching'][Name]>
->
+type Watched<Name extends 'backlog' | 'failingWebhooks' | 'degradedEndpoints' | 'keys' | 'links'> =
+  Awaited<ReturnType<PrivateApi['watching'][Name]>>
 
 function backlogChecks(backlog: Watched<'backlog'>): Checks {
   const waiting = (what: string, count: number, seconds: number): Check => {
@@ -189,6 +190,20 @@ function webhookChecks(failing: Watched<'failingWebhooks'>): Checks {
     `${subject} failed ${consecutiveFailures} times in a row. See GET /webhooks, or Webhooks ` +
     'in the console.'
   return { 'webhooks:failing': { status: 'warn', output, ...observed } }
+}
+
+/** Checks for decision endpoints that do not answer: their fallbacks decide. */
+function decisionChecks(degraded: Watched<'degradedEndpoints'>): Checks {
+  const [oldest] = degraded
+  const observed = { observedValue: degraded.length, observedUnit: 'endpoints' }
+  if (!oldest) return { 'decisions:degraded': { status: 'pass', ...observed } }
+  const { clientId, degradedSince, productId } = oldest
+  const product = productId === null ? '' : ` for product ${productId}`
+  const others = degraded.length === 1 ? '' : `${degraded.length} endpoints do not answer. `
+  const output =
+    `${others}The decision endpoint of ${clientId}${product} has not answered since ` +
+    `${degradedSince.toISOString()}.`
+  return { 'decisions:degraded': { status: 'warn', output, ...observed } }
 }
 
 function keyCheck(keys: Watched<'keys'>): Check {

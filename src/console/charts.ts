@@ -9,6 +9,8 @@ interface ChartText {
   readonly rowTitle: string
   /** The text shown without measurements. */
   readonly empty: string
+  /** The unit of the values, after each in the table; none for counts. */
+  readonly unit?: string
 }
 
 /** A row of the table, and a position along the chart. */
@@ -23,8 +25,11 @@ interface Drawing extends ChartText {
   readonly points: readonly Point[]
 }
 
-const size = { width: 640, height: 190, left: 44, bottom: 24, top: 10 } as const
-const inner = { width: size.width - size.left - 6, height: size.height - size.bottom - size.top }
+/**
+ * The drawing stretches to the width of its place, so that its labels are texts of the page: they
+ * keep their size on a telephone.
+ */
+const size = { width: 1_000, height: 100 } as const
 /** Series are coloured by position; the style sheet has six colours. */
 const colours = 6
 const selectColour = (at: number): string => `series-${(at % colours) + 1}`
@@ -33,39 +38,41 @@ const selectColour = (at: number): string => `series-${(at % colours) + 1}`
 function roundUp(values: readonly number[]): number {
   const most = Math.max(1, ...values)
   const power = 10 ** Math.floor(Math.log10(most))
-  return ([1, 2, 5, 10].find((each) => each * power >= most) ?? 10) * power
+  return ([1, 2, 3, 4, 5, 6, 8, 10].find((each) => each * power >= most) ?? 10) * power
 }
 
 const round = (value: number): number => Math.round(value * 10) / 10
 
 const numbers = new Intl.NumberFormat('en', { maximumFractionDigits: 1 })
+const shortNumbers = new Intl.NumberFormat('en', { notation: 'compact', maximumFractionDigits: 1 })
 
 /** Draws values over time as stacked bars. */
 export function stackedBars(drawing: Drawing): Html {
-  const { points, series } = drawing
+  const { points } = drawing
   const totals = points.map(({ values }) =>
     values.reduce<number>((sum, each) => sum + (each ?? 0), 0),
   )
   const ceiling = roundUp(totals)
-  const step = inner.width / Math.max(1, points.length)
+  const step = size.width / Math.max(1, points.length)
+  const gap = Math.min(6, step / 4)
   const bars = points.map(({ values }, at) => {
     let height = 0
     return values.map((value, of) => {
-      const tall = ((value ?? 0) / ceiling) * inner.height
+      const tall = ((value ?? 0) / ceiling) * size.height
       height += tall
-      const [x, y] = [size.left + at * step, size.top + inner.height - height]
       return (
         tall > 0 &&
-        html`<rect class="${selectColour(of)}" x="${round(x + 0.5)}" y="${round(y)}"
-          width="${round(Math.max(1, step - 1))}" height="${round(tall)}"/>`
+        html`<rect class="${selectColour(of)}" x="${round(at * step + gap / 2)}"
+          y="${round(size.height - height)}" width="${round(step - gap)}"
+          height="${round(tall)}"/>`
       )
     })
   })
   return figure(
     drawing,
     totals.some((total) => total > 0),
-    [grid(ceiling, points), bars],
-    series,
+    ceiling,
+    bars,
   )
 }
 
@@ -74,70 +81,73 @@ export function lines(drawing: Drawing): Html {
   const { points, series } = drawing
   const measured = points.flatMap(({ values }) => values.filter((each) => each !== null))
   const ceiling = roundUp(measured)
-  const step = inner.width / Math.max(1, points.length - 1)
+  const step = size.width / Math.max(1, points.length - 1)
   const drawn = series.map((_, of) => {
     let isOpen = false
     const path = points.map(({ values }, at) => {
       const value = values[of] ?? null
-      const [x, y] = [
-        round(size.left + at * step),
-        round(size.top + inner.height * (1 - (value ?? 0) / ceiling)),
-      ]
+      const [x, y] = [round(at * step), round(size.height * (1 - (value ?? 0) / ceiling))]
       const command = value === null ? '' : `${isOpen ? 'L' : 'M'}${x} ${y}`
       isOpen = value !== null
       return command
     })
     return html`<path class="line ${selectColour(of)}" d="${path.join('')}"/>`
   })
-  return figure(drawing, measured.length > 0, [grid(ceiling, points), drawn], series)
+  return figure(drawing, measured.length > 0, ceiling, drawn)
 }
 
-/** Draws three labelled heights and the labels of the first, the middle and the last position. */
-function grid(ceiling: number, points: readonly Point[]): Content {
-  const heights = [0, 0.5, 1].map((share) => {
-    const y = round(size.top + inner.height * (1 - share))
-    const value = numbers.format(ceiling * share)
-    return html`<line class="grid" x1="${size.left}" x2="${size.width - 6}" y1="${y}" y2="${y}"/>
-      <text x="${size.left - 6}" y="${y + 4}" text-anchor="end">${value}</text>`
-  })
-  const last = points.length - 1
-  const shown = [...new Set([0, Math.floor(last / 2), last])].filter((at) => at >= 0)
-  const labels = shown.map((at) => {
-    const x = size.left + (last === 0 ? 0 : (at / last) * inner.width)
-    const anchor = at === 0 ? 'start' : at === last ? 'end' : 'middle'
-    return html`<text x="${round(x)}" y="${size.height - 6}"
-      text-anchor="${anchor}">${points[at]?.label}</text>`
-  })
-  return [heights, labels]
-}
+/** Draws a share of a whole as a bar; a text beside it states the share. */
+export const shareBar = (share: number, series = 0): Html =>
+  html`<svg class="share" viewBox="0 0 100 6" preserveAspectRatio="none" aria-hidden="true">
+    <rect class="track" width="100" height="6"/>
+    <rect class="${selectColour(series)}" width="${round(100 * share)}" height="6"/>
+  </svg>`
 
-function figure(
-  { empty, points, rowTitle, title }: Drawing,
-  isMeasured: boolean,
-  drawn: Content,
-  series: readonly string[],
-): Html {
+function figure(drawing: Drawing, isMeasured: boolean, ceiling: number, drawn: Content): Html {
+  const { empty, points, series, title, unit = '' } = drawing
   if (!isMeasured) return html`<figure><p class="empty">${empty}</p></figure>`
   const legend = series.map(
     (name, of) => html`<span class="key ${selectColour(of)}"><span>${name}</span></span>`,
   )
-  const columns = series.map((name) => html`<th scope="col" class="number">${name}</th>`)
+  const heights = [1, 0.5, 0].map((share) => {
+    const y = size.height * (1 - share)
+    return html`<line class="grid" x1="0" x2="${size.width}" y1="${y}" y2="${y}"/>`
+  })
+  const last = points.length - 1
+  const shown = [...new Set([0, Math.floor(last / 2), last])]
   return html`<figure>
-    <svg class="chart" viewBox="0 0 ${size.width} ${size.height}" role="img" aria-label="${title}">
-      ${drawn}
-    </svg>
     <figcaption>${legend}</figcaption>
-    <details>
-      <summary>As a table</summary>
-      <div class="scroll" tabindex="0" role="region" aria-label="${title}">
-        <table>
-          <thead><tr><th scope="col">${rowTitle}</th>${columns}</tr></thead>
-          <tbody>${points.map(pointRow)}</tbody>
-        </table>
-      </div>
-    </details>
+    <div class="plot">
+      <p class="heights" aria-hidden="true">
+        ${[1, 0.5, 0].map(
+          (share) => html`<span>${shortNumbers.format(ceiling * share)}${unit}</span>`,
+        )}
+      </p>
+      <svg class="chart" viewBox="0 0 ${size.width} ${size.height}" preserveAspectRatio="none"
+        role="img" aria-label="${title}">
+        ${heights}${drawn}
+      </svg>
+      <p class="positions" aria-hidden="true">
+        ${shown.map((at) => html`<span>${points[at]?.label}${at === last && ' UTC'}</span>`)}
+      </p>
+    </div>
+    ${valueTable(drawing)}
   </figure>`
 }
+
+const valueTable = ({ points, rowTitle, series, title }: Drawing): Html =>
+  html`<details>
+    <summary>As a table</summary>
+    <div class="scroll" tabindex="0" role="region" aria-label="${title}">
+      <table>
+        <thead><tr>
+          <th scope="col">${rowTitle}</th>
+          ${series.map((name) => html`<th scope="col" class="number">${name}</th>`)}
+        </tr></thead>
+        <tbody>${points.map(pointRow)}</tbody>
+      </table>
+    </div>
+  </details>`
 
 const pointRow = ({ label, values }: Point): Content =>
   html`<tr>

@@ -40,6 +40,7 @@ import {
   refuseForeignForm,
 } from './session.ts'
 import { issuerRoutes, type SignInOptions, signInRoutes } from './sign-in.ts'
+import { listWaitingApprovals } from './waiting-approvals.ts'
 
 /** A call of the private listener as a person. */
 export interface PersonCall {
@@ -158,7 +159,12 @@ async function showScreen(
     : await consumeOneTimeAnswer(options.people, session, request.url)
   const visit = createVisit(options, session, request, request.url, { kept: answer?.kept ?? {} })
   const notice = answer?.notice ?? null
-  const frame = createFrame(options, visit, notice)
+  // An open page that looks for changes does not show it.
+  const waiting = isByScript ? [] : listWaitingApprovals(visit)
+  const finishFrame = async () => ({
+    ...createFrame(options, visit, notice),
+    waitingApprovals: (await waiting).length,
+  })
   try {
     const page = allows(visit, screen.access)
       ? await screen.show(visit)
@@ -166,9 +172,9 @@ async function showScreen(
     if (page.file) return sendFile(reply, page.file)
     const version = computeLiveVersion(page.body)
     const isKnown = version !== null && request.headers['if-none-match'] === `"${version}"`
-    return isKnown ? reply.code(304).send() : sendPage(reply, page, frame)
+    return isKnown ? reply.code(304).send() : sendPage(reply, page, await finishFrame())
   } catch (error) {
-    return sendPage(reply, problemPage(error, request), frame)
+    return sendPage(reply, problemPage(error, request), await finishFrame())
   }
 }
 
@@ -239,7 +245,12 @@ const createFrame = (
   { screens }: ConsoleOptions,
   visit: Visit,
   notice: Frame['notice'] = null,
-): Frame => ({ visit, notice, screens: screens.filter(({ access }) => allows(visit, access)) })
+): Frame => ({
+  visit,
+  notice,
+  screens: screens.filter(({ access }) => allows(visit, access)),
+  waitingApprovals: 0,
+})
 
 /** Stores the reason of a form that needs a fresh sign-in, for the page after that sign-in. */
 async function keepReason(

@@ -14,6 +14,8 @@ export interface Frame {
   readonly screens: readonly Screen[]
   /** A one-time notice; null without one. */
   readonly notice: Notice | null
+  /** The number of approvals that wait for the person. */
+  readonly waitingApprovals: number
 }
 
 /** The script module of each page. A package contains the compiled script. */
@@ -106,12 +108,14 @@ function listNavigation(screens: readonly Screen[]): NavigationLink[] {
  * Renders the screens that the person may open, in their groups. On a telephone it is a popover,
  * which the menu button of the header opens.
  */
-function navigation({ screens, visit }: Frame): Content {
+function navigation({ screens, visit, waitingApprovals }: Frame): Content {
   const [here = ''] = visit.here.split('?')
   const link = ({ letter, name, path }: NavigationLink) => {
     const isHere = here === path || (path !== '/console' && here.startsWith(`${path}/`))
     return html`<li>
-      <a href="${path}" data-letter="${letter}"${isHere && html` aria-current="page"`}>${name}</a>
+      <a href="${path}" data-letter="${letter}"${isHere && html` aria-current="page"`}>${name}${
+        path === '/console/approvals' && waitingApprovals > 0 && waitingBadge(waitingApprovals)
+      }</a>
     </li>`
   }
   const groups = Map.groupBy(listNavigation(screens), ({ group }) => group)
@@ -125,3 +129,6 @@ function navigation({ screens, visit }: Frame): Content {
     ${lists}
   </nav>`
 }
+
+const waitingBadge = (count: number): Html =>
+  html` <span class="count" title="${count} waiting for you">${count}</span>`

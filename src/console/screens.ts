@@ -2,6 +2,7 @@ import type { Act, Screen } from './screen.ts'
 import { approvalActs, approvalScreen, approvalsScreen } from './screens/approvals.ts'
 import { auditLogScreen, succeedLogAct } from './screens/audit-log.ts'
 import { authorizationScreen } from './screens/authorization.ts'
+import { authorizationsScreen } from './screens/authorizations.ts'
 import { cardActs, cardScreen } from './screens/card.ts'
 import { clientScreen, clientsScreen, grantProductAct, switchClientAct } from './screens/clients.ts'
 import { decisionEndpointsScreen } from './screens/decision-endpoints.ts'
@@ -22,6 +23,7 @@ import { webhookActs, webhookScreen, webhooksScreen } from './screens/webhooks.t
 const groups: Readonly<Record<string, readonly Screen[]>> = {
   Cards: [
     searchScreen,
+    authorizationsScreen,
     cardScreen,
     authorizationScreen,
     cardPaymentsScreen,

@@ -1,4 +1,5 @@
 import type { DeclineReason } from './decline-reason.ts'
+import type { ResponseCode } from './response-code.ts'
 
 /** What a decline reason is called for people. */
 export const declineWords: Readonly<Record<DeclineReason, string>> = {
@@ -53,4 +54,43 @@ export const isDeclineReason = (value: unknown): value is DeclineReason =>
 export const describeDecline = (
   responseCode: string,
   declineReason: DeclineReason | undefined,
-): string => `${declineReason ? declineWords[declineReason] : 'Declined'} (${responseCode})`
+): string =>
+  declineReason
+    ? `${declineWords[declineReason]} (${responseCode})`
+    : describeResponseCode(responseCode)
+
+/** What a response code is called for people; several decline reasons may have the same code. */
+const wordsByCode: Readonly<Record<ResponseCode, string>> = {
+  '00': 'Approved',
+  '03': 'Merchant not allowed',
+  '05': 'Declined by the client',
+  '10': 'Approved in part',
+  '13': 'Invalid amount',
+  '14': 'Unknown card',
+  '41': 'Card lost',
+  '43': 'Card stolen',
+  '46': 'Card closed',
+  '51': 'Insufficient funds',
+  '54': 'Card expired, or wrong expiry date',
+  '55': 'Wrong PIN',
+  '57': 'Kind of payment not allowed',
+  '59': 'Suspected fraud',
+  '61': 'Over the spending limit',
+  '62': 'Card frozen',
+  '65': 'Used too often',
+  '75': 'PIN blocked',
+  '78': 'Card or plastic not activated',
+  '86': 'PIN missing or unusable',
+  '88': 'Wrong data of chip or stripe',
+  '91': 'No decision of the client',
+  '94': 'Reversed before the answer',
+  '96': 'Service unavailable',
+  '1A': 'Authentication required',
+  N7: 'Wrong CVV, or CVV blocked',
+}
+
+const isKnown = (code: string): code is ResponseCode => Object.hasOwn(wordsByCode, code)
+
+/** Describes a response code for people: `Wrong PIN (55)`. */
+export const describeResponseCode = (code: string): string =>
+  isKnown(code) ? `${wordsByCode[code]} (${code})` : `Declined (${code})`

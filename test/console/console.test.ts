@@ -147,6 +147,8 @@ const openConsole = (database: Database, isReadOnly = false, url = plainUrl) => 
       fetch: async () => Response.json({ issuer, authorization_endpoint: `${issuer}/auth` }),
     }),
     async callAs(person, scopes, call) {
+      // Every page counts the approvals that wait for an approver.
+      if (call.path.startsWith('/approvals?')) return { status: 200, headers: {}, body: [] }
       calls.push({ ...call, person, scopes: [...scopes] })
       return { status: 200, headers: {}, body: [1, 2] }
     },

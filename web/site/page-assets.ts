@@ -19,6 +19,7 @@ const styles = [
   'parts',
   'forms',
   'charts',
+  'home',
   'clock',
   'card',
   'operation',

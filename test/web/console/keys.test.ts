@@ -100,6 +100,6 @@ test('a live part follows what happens without a reload, and leaves alone who re
   })
   await page.mouse.move(0, 0)
   await page.locator('live-region').getByText('of before').waitFor({ state: 'detached' })
-  assert.ok(await page.locator('live-region table').isVisible())
+  assert.ok(await page.locator('live-region .state').isVisible())
   assert.deepEqual(visit.complaints, [])
 })

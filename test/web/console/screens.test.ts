@@ -45,6 +45,7 @@ const approvers: readonly Role[] = [
 const seenBy: Readonly<Record<string, readonly Role[]>> = {
   '/console': everybody,
   '/console/search': deskAndAudit,
+  '/console/authorizations': deskAndAudit,
   '/console/cards/:publicToken': deskAndAudit,
   '/console/cards/:publicToken/authorizations/:authorizationId': deskAndAudit,
   '/console/cards/:publicToken/payments': deskAndAudit,
@@ -156,6 +157,36 @@ test('the page of a client leads to its decision endpoints, and shows their stat
   const { text } = await browser.visit(addressOf('/console/clients/:clientId'))
   const link = 'href="/console/clients/demo-client/decisions"'
   assert.match(text, new RegExp(`${link}>endpoints</a>[^<]*<[^>]*>Decides<`))
+})
+
+test('Home lists what needs an act, and leads from a decline reason to its authorizations', async () => {
+  const browser = await browse('security-officer')
+  const { text } = await browser.visit(service.url('/console'))
+  assert.match(text, /<b>A link is not signed on<\/b>/)
+  assert.match(text, /href="\/console\/networks">Open networks</)
+  assert.doesNotMatch(text, /The database does not answer|Keys are due/)
+  assert.match(text, /<b>1 approval waits for you<\/b>/)
+  assert.match(text, /Approvals <span class="count" title="1 waiting for you">1</)
+  const [, address = ''] =
+    /href="(\/console\/authorizations\?responseCode=75[^"]*)">PIN blocked \(75\)</.exec(text) ?? []
+  const list = await browser.visit(service.url(address.replaceAll('&amp;', '&')))
+  assert.match(list.text, /<span class="badge bad">PIN blocked \(75\)</)
+  assert.doesNotMatch(list.text, /<span class="badge \w+">Approved</)
+})
+
+test('Home has figures of 24 hours, 7 days and 30 days, of all clients and of one', async () => {
+  const browser = await browse('viewer')
+  for (const range of ['24h', '7d', '30d']) {
+    for (const [client, isCounted] of [
+      ['', true],
+      ['&client=demo-client', true],
+      ['&client=nobody', false],
+    ] as const) {
+      const { text } = await browser.visit(service.url(`/console?range=${range}${client}`))
+      assert.equal(/<b>[\d.]+%<\/b> approval rate/.test(text), isCounted, `${range}${client}`)
+      assert.doesNotMatch(text, /could not be read/)
+    }
+  }
 })
 
 suite('each screen', { skip: chromium.leftOut }, () => {

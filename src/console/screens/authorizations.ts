@@ -1,0 +1,171 @@
+import Type, { type Static } from 'typebox'
+import { describeDecline, describeResponseCode } from '../../domain/decline-words.ts'
+import { formatMoney, toMoney } from '../../domain/money.ts'
+import { responseCodes } from '../../domain/response-code.ts'
+import { type Content, type Html, html } from '../../listeners/http/html.ts'
+import { FoundAuthorizationSchema } from '../../listeners/private/schemas/all-authorizations.ts'
+import { badge, instant, renderActor } from '../desk-parts.ts'
+import { list, listed, pages } from '../listing.ts'
+import { path, type Screen, type Visit } from '../screen.ts'
+
+const FoundSchema = Type.Array(FoundAuthorizationSchema)
+type Found = Static<typeof FoundAuthorizationSchema>
+
+/** The authorizations of all cards. */
+export const authorizationsScreen: Screen = {
+  path: '/console/authorizations',
+  access: 'support.read',
+  navigation: 'Authorizations',
+  async show(visit) {
+    const filters = parseFilters(visit)
+    const { entries, next } = await list(
+      visit,
+      `/authorizations?${filters}`,
+      FoundAuthorizationSchema,
+      50,
+    )
+    const isShort = entries.length < 50 && next !== null
+    return {
+      title: 'Authorizations',
+      body: html`${filterForm(visit, filters)}
+        <live-region id="list" class="authorizations" every="15">
+          ${listed(
+            'Authorizations',
+            columns,
+            entries.map((each) => row(visit, each)),
+            empty(next),
+          )}
+        </live-region>
+        ${
+          isShort &&
+          html`<p class="hint">20,000 authorizations were searched. Older ones are on the next
+            page.</p>`
+        }
+        ${pages(visit, next)}`,
+    }
+  },
+}
+
+const columns = [
+  'Time',
+  'Answer',
+  { title: 'Amount', isNumber: true },
+  'Card',
+  'Merchant',
+  'Client',
+  'Reference',
+] as const
+
+const empty = (next: string | null): string =>
+  next === null
+    ? 'No authorizations match. Widen the period, or remove a filter.'
+    : 'No match among the newest 20,000. Search further back on the next page.'
+
+/** The filters of the address; an empty field of the form excludes nothing. */
+function parseFilters({ query }: Visit): URLSearchParams {
+  const filters = new URLSearchParams()
+  for (const name of ['clientId', 'outcome', 'responseCode', 'declineReason'] as const) {
+    if (query[name]) filters.set(name, query[name])
+  }
+  for (const name of ['from', 'to'] as const) {
+    // A field of the browser has neither a zone nor always seconds.
+    const [, minute = ''] =
+      /^(\d{4}-\d\d-\d\dT\d\d:\d\d)(?::\d\d(?:\.\d+)?)?Z?$/.exec(query[name] ?? '') ?? []
+    if (minute) filters.set(name, `${minute}:00Z`)
+  }
+  return filters
+}
+
+function filterForm({ query }: Visit, filters: URLSearchParams): Html {
+  const option = (value: string, words: string, name: string) =>
+    html`<option value="${value}"${query[name] === value && html` selected`}>${words}</option>`
+  const moment = (name: string) => (filters.get(name) ?? '').slice(0, 16)
+  const codes = responseCodes.filter((code) => code !== '00' && code !== '14')
+  return html`<form class="filters narrow" method="get" action="/console/authorizations">
+    <label>Answer
+      <select name="outcome">
+        ${option('', 'Any', 'outcome')}
+        ${option('approved', 'Approved', 'outcome')}
+        ${option('declined', 'Declined', 'outcome')}
+      </select>
+    </label>
+    <label>Reason
+      <select name="responseCode">
+        ${option('', 'Any', 'responseCode')}
+        ${codes.map((code) => option(code, describeResponseCode(code), 'responseCode'))}
+      </select>
+    </label>
+    <label>Client
+      <input name="clientId" maxlength="64" autocomplete="off" spellcheck="false"
+        value="${query.clientId ?? ''}">
+    </label>
+    <label>From (UTC)
+      <input type="datetime-local" name="from" value="${moment('from')}">
+    </label>
+    <label>To (UTC)
+      <input type="datetime-local" name="to" value="${moment('to')}">
+    </label>
+    <button>Filter</button>
+    ${filters.size > 0 && html`<a href="/console/authorizations">Remove filters</a>`}
+  </form>`
+}
+
+/** Renders the answer in words, with the code of a decline. */
+function answer({ approved, declineReason, responseCode }: Found): Html {
+  if (responseCode === '00') return badge('Approved', 'good')
+  const words = describeDecline(responseCode, declineReason)
+  return badge(words, approved ? 'good' : 'bad')
+}
+
+const money = ({ amount, currency }: Found): string => {
+  const found = toMoney(amount, currency)
+  return found ? formatMoney(found) : '–'
+}
+
+const link = ({ authorizationId, publicToken, requestedAt }: Found): Html =>
+  html`<a href="${path`/console/cards/${publicToken}/authorizations/${authorizationId}`}"
+    >${instant(requestedAt)}</a>`
+
+const card = ({ publicToken }: Found): Html =>
+  html`<a href="${path`/console/cards/${publicToken}`}">${publicToken}</a>`
+
+const merchantName = ({ merchant }: Found): Html =>
+  html`<span class="cut" title="${merchant?.name ?? ''}"><bdi>${merchant?.name ?? '–'}</bdi></span>`
+
+const row = (visit: Visit, found: Found): Html =>
+  html`<tr>
+    <th scope="row">${link(found)}</th>
+    <td>${answer(found)}</td>
+    <td class="number amount">${money(found)}</td>
+    <td>${card(found)}</td>
+    <td>${merchantName(found)}</td>
+    <td><span class="cut">${renderActor(visit, found.clientId, null)}</span></td>
+    <td><span class="cut"><bdi>${found.reference}</bdi></span></td>
+  </tr>`
+
+/** The authorizations of the strip. */
+const stripLength = 8
+
+/** Reads the newest authorizations, of all clients or of one. */
+export const loadNewest = (visit: Visit, clientId: string | null): Promise<Found[]> =>
+  visit.read(
+    `/authorizations?limit=${stripLength}${clientId ? path`&clientId=${clientId}` : ''}`,
+    FoundSchema,
+  )
+
+/** Renders the newest authorizations in few columns. */
+export const renderStrip = (newest: readonly Found[]): Content =>
+  listed(
+    'The last authorizations',
+    ['Time', 'Answer', { title: 'Amount', isNumber: true }, 'Card', 'Merchant'],
+    newest.map(
+      (found) => html`<tr>
+        <th scope="row">${link(found)}</th>
+        <td>${answer(found)}</td>
+        <td class="number amount">${money(found)}</td>
+        <td>${card(found)}</td>
+        <td>${merchantName(found)}</td>
+      </tr>`,
+    ),
+    'Authorizations appear here as networks send them.',
+  )

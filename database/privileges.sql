@@ -85,6 +85,7 @@ declare
   v_parts constant text[] := array[
     'add_seen_atc',
     'apply_controls',
+    'cancel_orders',
     'carry_controls',
     'carry_tries',
     'choose_payment_effect',

@@ -1,5 +1,5 @@
 -- Makes the plastic of a card that waits the current one, and records the event. The present
--- plastic is retired, and its order is cancelled, with an event, unless a batch took it. An expired
+-- plastic is retired, and its order is cancelled, with an event, unless it was produced. An expired
 -- card gets back the status that it had before.
 --
 -- The caller has locked the card's row, which it gives.
@@ -26,7 +26,7 @@ begin
   from plastic
   where public_token = p_card.public_token and state = 'Current'
   for no key update;
-  v_is_order_cancelled := v_former.delivery_status = 'Ordered' and v_former.batch_id is null;
+  v_is_order_cancelled := v_former.delivery_status = 'Ordered';
   update plastic
   set state = 'Retired',
     delivery_status = case

@@ -231,6 +231,9 @@ begin
     p_replaced_token, v_sequence, p_client_id, 'card.replaced', p_request_id, p_replaced_details,
     null, null
   );
+  if p_to <> p_from and p_to not in ('02', '00', '62') then
+    perform cancel_orders(p_replaced_token, p_request_id, null);
+  end if;
   if p_status_code = '00' then
     perform finish_activation(
       v_line || p_successor_token, p_pin_source_token, p_limit_name, p_uses, p_window_seconds,

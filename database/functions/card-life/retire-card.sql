@@ -1,6 +1,7 @@
 -- Retires a card whose place another card of its line takes: it is restricted and can never be
 -- active again. A card whose last day is before p_today expires first. An expired card keeps its
--- status, and can no longer be renewed. A plastic that waits is cancelled. Records the events.
+-- status, and can no longer be renewed. A plastic that waits, or is not produced yet, is cancelled.
+-- Records the events.
 --
 -- The caller has locked the line. A card that is closed or retired does not change.
 --
@@ -25,9 +26,6 @@ begin
   if v_card.status_code <> '54' and v_card.valid_until < p_today then
     v_card := expire_card(p_public_token);
   end if;
-  if v_card.waiting_expiry_date is not null then
-    v_card := end_waiting_plastic(v_card, p_request_id, p_operator_id);
-  end if;
   v_sequence := v_card.last_sequence + 1;
   if v_card.status_code in ('02', '00') then
     perform record_event(
@@ -46,6 +44,7 @@ begin
     json_build_object('replacedBy', p_replaced_by)::text, null, p_operator_id
   );
   perform supersede_commands_of_closed(array[p_public_token]);
+  perform cancel_orders(p_public_token, p_request_id, p_operator_id);
   return true;
 end
 $function$;

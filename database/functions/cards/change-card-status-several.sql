@@ -95,6 +95,11 @@ begin
       where p_tos[done.ordinal] not in ('00', '02', '62')
     )
   );
+  perform cancel_orders(
+    p_public_tokens[done.ordinal], p_request_ids[done.ordinal], p_operator_ids[done.ordinal]
+  )
+  from unnest(v_done) as done (ordinal)
+  where p_tos[done.ordinal] not in ('00', '02', '62');
   return query
     select unnest(v_done);
 end

@@ -2,7 +2,8 @@
 --
 -- The card must have the status p_from. A retired card is never active again, and a successor is
 -- activated with its line (activate_successor). A final status ends the waiting commands to the
--- chip, except those that block it. Lock order: card, key. The call does everything or nothing.
+-- chip, except those that block it, and cancels the plastics that are not produced yet. Lock order:
+-- card, key. The call does everything or nothing.
 --
 -- Returns whether it was done. It is not done if the card belongs to another client or has another
 -- status, or if the key was not free.
@@ -51,6 +52,7 @@ begin
   );
   if p_to not in ('00', '02', '62') then
     perform supersede_commands_of_closed(array[p_public_token]);
+    perform cancel_orders(p_public_token, p_request_id, p_operator_id);
   end if;
   return true;
 end

@@ -1,5 +1,10 @@
 import type { Requester } from '../../domain/client.ts'
-import { listReports, noPlastic, type ReportedStatus } from '../../domain/delivery.ts'
+import {
+  type DeliveryStatus,
+  listReports,
+  noPlastic,
+  type ReportedStatus,
+} from '../../domain/delivery.ts'
 import { Problem } from '../../domain/problem.ts'
 import { findBatch } from '../../storage/bureau/batches.ts'
 import {
@@ -76,8 +81,7 @@ const moveDelivery = (
       if (from === null) throw new Problem('not_found', { detail: noPlastic })
       const reports = listReports(from, to)
       if (!reports || (reports.length > 1 && !mayPassOver)) {
-        const detail = `The plastic is ${from}; the bureau cannot report ${to} next.`
-        throw new Problem('delivery_conflict', { detail })
+        throw new Problem('delivery_conflict', { detail: describeConflict(from, to) })
       }
       const [next] = reports
       if (next === undefined) {
@@ -97,6 +101,11 @@ const moveDelivery = (
     },
     attemptsMax,
   )
+
+const describeConflict = (from: DeliveryStatus, to: ReportedStatus): string =>
+  from === 'Cancelled'
+    ? 'The plastic is Cancelled, and is not needed. Do not make or send it; destroy what was made.'
+    : `The plastic is ${from}; the bureau cannot report ${to} next.`
 
 /** One for each status on the way, and some for reports that come at the same time. */
 const attemptsMax = 8

@@ -230,6 +230,51 @@ for (const { name, open, skip } of databaseEngines) {
       ])
     })
 
+    test('a plastic of a batch is cancelled when its card is closed, retired or renewed first', async () => {
+      await takeAll()
+      const act = async (path: string, body: object, method = 'POST') => {
+        const answer = await service.call(method, `/cards/${path}`, { body })
+        assert.ok(answer.status < 300, answer.text)
+        return answer.json
+      }
+      const closed = await createCard()
+      const stolen = await createCard()
+      const [retired, renewed] = [
+        await createCard({ activateNow: true }),
+        await createCard({ activateNow: true }),
+      ]
+      const renewal = await createCard({ activateNow: true })
+      const sameExpiry = { renewStep: 'RenewWithSameExpiry' }
+      await act(`${renewal}/renew`, sameExpiry)
+      const batch = await take()
+      assert.equal(batch?.plasticCount, 6)
+      await act(`${closed}/status`, { cardStatusCode: '46' }, 'PUT')
+      await act(`${renewal}/status`, { cardStatusCode: '41' }, 'PUT')
+      await act(`${stolen}/replace`, { reason: 'Stolen' })
+      await act(`${retired}/replace`, { reason: 'Upgrade', activateNow: true })
+      await act(`${renewed}/renew`, { ...sameExpiry, activateNow: true })
+      const listed = await listPlastics(batch?.batchId ?? '')
+      assert.deepEqual(
+        listed.map(({ deliveryStatus }: { deliveryStatus: string }) => deliveryStatus),
+        Array.from({ length: 6 }, () => 'Cancelled'),
+      )
+      for (const card of [closed, stolen, retired, renewed]) {
+        assert.deepEqual(await listDeliveries(card), [
+          { plasticNumber: 0, deliveryStatus: 'Cancelled' },
+        ])
+        const late = await report(card, 'Produced')
+        assert.deepEqual([late.status, late.json.code], [409, 'delivery_conflict'])
+        assert.match(late.json.detail, /is Cancelled, and is not needed/)
+      }
+    })
+
+    test('a plastic that was produced keeps its delivery when its card is closed', async () => {
+      const card = await createTaken()
+      await report(card, 'Produced')
+      await service.call('PUT', `/cards/${card}/status`, { body: { cardStatusCode: '46' } })
+      assert.equal((await report(card, 'Shipped')).status, 204)
+    })
+
     test('a plastic that another replaced before a batch took it is not made', async () => {
       await takeAll()
       const card = await createCard({ activateNow: true })

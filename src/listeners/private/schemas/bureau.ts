@@ -78,6 +78,8 @@ export const BatchPlasticSchema = Type.Object({
   ),
   freetext2: optional,
   deliveryStatus: Type.Enum([...deliveryStatuses], {
-    description: '`Cancelled`: the client cancelled it after the batch was taken. Do not make it.',
+    description:
+      '`Cancelled`: its renewal was cancelled, or its card was closed or replaced, after the batch ' +
+      'was taken. Do not make it.',
   }),
 })

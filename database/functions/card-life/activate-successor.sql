@@ -15,9 +15,9 @@
 -- The controls of the card in use are carried again, unless the successor has controls of its own
 -- (carry_controls).
 --
--- Lock order: line, key, limit, counter. Returns whether it was done. It is not done if the card belongs
--- to another client, is not inactive, has expired or is replaced by an activated card, if its PIN
--- has another version, or if the key was not free.
+-- Lock order: line, key, limit, counter. Returns whether it was done. It is not done if the card
+-- belongs to another client, is not inactive, has expired or is replaced by an activated card, if
+-- its plastic was returned, if its PIN has another version, or if the key was not free.
 --
 -- Distributed by p_public_token, beside card.
 create or replace function activate_successor(
@@ -71,6 +71,12 @@ begin
       from card_line
       where public_token = p_public_token and generation > v_card.generation
         and activated_at is not null
+    )
+    or exists (
+      select
+      from plastic
+      where public_token = p_successor_token and state = 'Current'
+        and delivery_status = 'Returned'
     )
   then
     return false;

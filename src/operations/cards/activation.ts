@@ -6,6 +6,7 @@ import * as stored from '../../storage/cards/replacements.ts'
 import type { ClaimFor } from '../idempotency/idempotency.ts'
 import { type CardActor, type CardContext, type ChangeNote, findOwnCard } from './cards.ts'
 import { revealPersonalData } from './personal-data.ts'
+import { refuseReturned } from './renewals.ts'
 import { findUnblockLimit } from './tries.ts'
 
 /**
@@ -13,6 +14,7 @@ import { findUnblockLimit } from './tries.ts'
  * has from one of them was changed there since, or another of them is in use, it gets the PIN of
  * the card in use; or a new one, if that card was stolen.
  * @returns whether it was done: not if what it depends on was changed meanwhile.
+ * @throws `Problem` `nothing_to_migrate` if its plastic was returned: the card in use works on.
  */
 export async function activateSuccessor(
   context: CardContext,
@@ -24,6 +26,7 @@ export async function activateSuccessor(
   const today = formatDate(context.now())
   const successor = await stored.findCardOfLine(database, publicToken, actor.clientId)
   if (!successor) throw new Problem('card_not_found')
+  refuseReturned(successor)
   const isNoted = note.description !== undefined || note.updatedBy !== undefined
   const pinSourceToken = await stored.findPinSource(database, successor)
   const changedPin = await findChangedPin(context, actor, successor, pinSourceToken)

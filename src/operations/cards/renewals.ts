@@ -256,8 +256,14 @@ function findMigrated(card: stored.CardToRenew, status: LifeStatus, today: strin
   throw new Problem('nothing_to_migrate', { detail })
 }
 
-/** Refuses the plastic of a converted card that is not in the hands of its cardholder. */
-function refuseReturned({ deliveryStatus, plasticNumber }: stored.CardToRenew): void {
+/**
+ * Refuses to activate a current plastic that is not in the hands of its cardholder.
+ * @throws `Problem` `nothing_to_migrate`.
+ */
+export function refuseReturned({
+  deliveryStatus,
+  plasticNumber,
+}: Pick<stored.CardToRenew, 'deliveryStatus' | 'plasticNumber'>): void {
   if (deliveryStatus !== 'Returned') return
   const detail = `Plastic ${plasticNumber} was returned. Order another: RenewWithSameExpiry.`
   throw new Problem('nothing_to_migrate', { detail })

@@ -12,7 +12,8 @@ select card.public_token as "publicToken", card.product_id as "productId",
   card.carried_pin_version as "carriedPinVersion", product.pin_length as "pinLength",
   product.currency_code as "currencyCode",
   product.renewal_grace_months as "graceMonths",
-  card.card_type = 'Physical' and product.chip is not null as "hasChip"
+  card.card_type = 'Physical' and product.chip is not null as "hasChip",
+  card.plastic_number as "plasticNumber", present.delivery_status as "deliveryStatus"
 from (
   select *
   from card
@@ -25,6 +26,12 @@ cross join lateral (
   where product_id = any(array[card.product_id])
   limit 1
 ) as product
+left join lateral (
+  select delivery_status
+  from plastic
+  where public_token = any(array[:publicToken]) and state = 'Current'
+  limit 1
+) as present on true
 where card.client_id = :clientId;
 
 -- name: find_successor

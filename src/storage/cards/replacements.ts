@@ -44,6 +44,10 @@ export interface CardOfLine {
   readonly graceMonths: number
   /** Whether it is a physical card of a product with chips. */
   readonly hasChip: boolean
+  /** Of the current plastic. */
+  readonly plasticNumber: number
+  /** Of the current plastic; null for a virtual card. */
+  readonly deliveryStatus: string | null
 }
 
 const selectCard = declare<{ publicToken: PublicToken; clientId: string }, CardOfLine>(

@@ -466,3 +466,20 @@ test('the returned plastic of a converted card is not activated: another is orde
   assert.equal((await renew('RenewWithSameExpiry')).status, 204)
   assert.equal((await renew('Migrate')).status, 204)
 })
+
+test('a successor whose plastic was returned does not take the place of a card that works', async () => {
+  const card = await physicalCard()
+  const successor = (await replace(card.publicToken, { reason: 'Upgrade' })).json.publicToken
+  const returned = await service.call('POST', `/sandbox/plastics/${successor}/0/return`)
+  assert.equal(returned.status, 204, returned.text)
+  const refused = await setStatus(successor, '00')
+  assert.deepEqual([refused.status, refused.json.code], [409, 'nothing_to_migrate'])
+  assert.match(refused.json.detail, /Plastic 0 was returned\. Order another/)
+  assert.deepEqual([await statusOf(card.publicToken), await statusOf(successor)], ['00', '02'])
+  for (const renewStep of ['RenewWithSameExpiry', 'Migrate']) {
+    const renewed = await service.call('POST', `/cards/${successor}/renew`, { body: { renewStep } })
+    assert.equal(renewed.status, 204, renewed.text)
+  }
+  assert.equal((await setStatus(successor, '00')).status, 204)
+  assert.deepEqual([await statusOf(card.publicToken), await statusOf(successor)], ['62', '00'])
+})

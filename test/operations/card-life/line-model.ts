@@ -220,7 +220,7 @@ function replace(line: ModelLine, step: ModelStep): Outcome {
   }
   const isLiving = status !== '54' && isOpen(card)
   const { movesTo, retires } = reasonEffects[step.reason]
-  const ended = isLiving && movesTo ? { status: movesTo } : {}
+  const ended = isLiving && movesTo ? { status: movesTo, waiting: null } : {}
   const successor = createSuccessor(line, step)
   // An expired card cannot become lost or stolen.
   const isRetired = retires || (status === '54' && movesTo !== null)
@@ -299,7 +299,9 @@ function setStatus(line: ModelLine, step: ModelStep): Outcome {
   if (from === step.to) return { line, answer: '204' }
   const lifeStatus = card.isRetired && from === '62' ? 'retired' : from
   if (!listLifeMoves(lifeStatus).includes(step.to)) return { line, answer: 'card_status_conflict' }
-  const moved = change(line, step.card, { status: step.to })
+  const closed = { ...card, status: step.to }
+  // No plastic of a closed card is made.
+  const moved = change(line, step.card, isOpen(closed) ? closed : { ...closed, waiting: null })
   if (step.to !== '00' || from !== '02' || step.card === 0) return { line: moved, answer: '204' }
   const { pinSource } = card
   const source = pinSource === null ? null : findCard(line, pinSource)

@@ -85,7 +85,14 @@ test('a damaged card works until its successor is activated, and is retired in t
   const types = (await eventsOf(card.publicToken)).map(({ type }) => type)
   assert.deepEqual(
     types.filter((type) => type.startsWith('card.')),
-    ['card.created', 'card.replaced', 'card.status_changed', 'card.retired'],
+    [
+      'card.created',
+      'card.replaced',
+      'card.status_changed',
+      'card.retired',
+      // Its plastic was not produced yet.
+      'card.delivery_changed',
+    ],
   )
 })
 

@@ -43,7 +43,7 @@ export const cardLifeConflicts = {
     explanation:
       'No renewal was ordered, or it was made current or cancelled already. A plastic that was ' +
       'returned is not in the hands of its cardholder. It cannot become current, but can be ' +
-      'cancelled. If it is the plastic of a converted card, order another with ' +
+      'cancelled. If it is the plastic of a converted card or of a successor, order another with ' +
       'RenewWithSameExpiry. The plastic of a converted card is activated while the card is ' +
       'active (00). Nothing was done.',
   },
@@ -52,7 +52,8 @@ export const cardLifeConflicts = {
     title: 'The plastic has been produced.',
     explanation:
       'A renewal can be cancelled until its plastic is produced, and after it was returned. The ' +
-      'present plastic works until Migrate makes the new one current.',
+      'present plastic works until Migrate makes the new one current. If the plastic did not reach ' +
+      'the cardholder, cancel it with notReceived=true, and order another.',
   },
   too_many_plastics: {
     status: 409,

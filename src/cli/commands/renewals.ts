@@ -51,12 +51,20 @@ export const renewalCommands: readonly cli.Command[] = [
     words: 'cards cancel-renewal',
     names: ['CARD'],
     summary: 'cancels the plastic that was ordered, until it is produced',
+    options: {
+      'not-received': {
+        type: 'boolean',
+        help: 'it was produced, and did not reach the cardholder',
+        pointer: '/notReceived',
+      },
+    },
     connection: cli.clientConnection,
     example: 'pinfold cards cancel-renewal 4820117360',
     run: (call) =>
       asClient(call, async ({ ask, base }) => {
         const publicToken = parseToken(call)
-        await ask('DELETE', `${base}/cards/${publicToken}/renewal`)
+        const query = call.options['not-received'] === true ? '?notReceived=true' : ''
+        await ask('DELETE', `${base}/cards/${publicToken}/renewal${query}`)
         const text = line`The renewal of card ${publicToken} is cancelled.`
         return { json: { publicToken }, text }
       }),

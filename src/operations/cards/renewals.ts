@@ -115,6 +115,13 @@ export async function planRenewal(
   }
 }
 
+/** The cancellation of the plastic that waits. */
+interface RenewalCancellation {
+  readonly publicToken: PublicToken
+  /** Whether it was produced, and did not reach the cardholder. */
+  readonly isNotReceived: boolean
+}
+
 /**
  * Cancels the plastic that waits. The present one is used further.
  * @throws `Problem` `card_not_found`, `card_closed`, `nothing_to_migrate`, `renewal_produced`.
@@ -122,7 +129,7 @@ export async function planRenewal(
 export const cancelRenewal = (
   context: cards.CardContext,
   requester: cards.CardActor,
-  publicToken: PublicToken,
+  { isNotReceived, publicToken }: RenewalCancellation,
   request: RepeatableRequest | null,
 ): Promise<Answer<null>> =>
   commitOnce<null>(context, request, async (claimFor) => {
@@ -130,15 +137,15 @@ export const cancelRenewal = (
     const { waitingDeliveryStatus, waitingNumber } = card
     if (lifeActs[findStatus(context, card)].renew === 'no') throw new Problem('card_closed')
     if (waitingNumber === null) throw new Problem('nothing_to_migrate')
-    if (waitingDeliveryStatus !== 'Ordered' && waitingDeliveryStatus !== 'Returned') {
-      throw new Problem('renewal_produced')
-    }
-    const isDone = await stored.cancelPlastic(context.database, {
+    const isOnItsWay = waitingDeliveryStatus !== 'Ordered' && waitingDeliveryStatus !== 'Returned'
+    if (isOnItsWay && !isNotReceived) throw new Problem('renewal_produced')
+    const act = {
       ...pickActor(requester),
       publicToken,
       plasticNumber: waitingNumber,
       claim: await claimFor(null),
-    })
+    }
+    const isDone = await stored.cancelPlastic(context.database, act, isNotReceived)
     return { isDone, result: null }
   })
 

@@ -85,6 +85,7 @@ select cancel_plastic(
   p_public_token => :publicToken,
   p_client_id => :clientId,
   p_plastic_number => :plasticNumber,
+  p_is_not_received => :isNotReceived,
   p_request_id => :requestId,
   p_operator_id => :operatorId,
   p_claimant_id => :claimantId,

@@ -124,11 +124,20 @@ export const activatePlastic = async (
   return firstRow(rows)?.isDone ?? false
 }
 
-const cancel = declare<PlasticActValues, Done>('cancel_plastic')
+const cancel = declare<PlasticActValues & { readonly isNotReceived: boolean }, Done>(
+  'cancel_plastic',
+)
 
 /**
  * Cancels the plastic that waits.
+ * @param isNotReceived whether it was lost on its way, and may have been produced.
  * @returns whether it was done: not if the card has changed meanwhile.
  */
-export const cancelPlastic = async (connection: Connection, act: PlasticAct): Promise<boolean> =>
-  firstRow(await cancel(connection, plasticActParameters(act)))?.isDone ?? false
+export const cancelPlastic = async (
+  connection: Connection,
+  act: PlasticAct,
+  isNotReceived: boolean,
+): Promise<boolean> => {
+  const rows = await cancel(connection, { ...plasticActParameters(act), isNotReceived })
+  return firstRow(rows)?.isDone ?? false
+}

@@ -2231,7 +2231,7 @@ export interface components {
             readonly freetext1?: string;
             readonly freetext2?: string;
             /**
-             * @description `Cancelled`: the client cancelled it after the batch was taken. Do not make it.
+             * @description `Cancelled`: its renewal was cancelled, or its card was closed or replaced, after the batch was taken. Do not make it.
              * @enum {string}
              */
             readonly deliveryStatus: "Ordered" | "Produced" | "Shipped" | "Delivered" | "Returned" | "Cancelled";

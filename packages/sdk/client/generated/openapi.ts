@@ -182,7 +182,7 @@ export interface paths {
         readonly post?: never;
         /**
          * Cancel the renewal of a card
-         * @description Possible until the plastic is produced, and again after it was returned.
+         * @description Possible until the plastic is produced, and again after it was returned. With `notReceived=true`, a plastic that was lost on its way is cancelled, too.
          */
         readonly delete: operations["cancelRenewal"];
         readonly options?: never;
@@ -4904,7 +4904,10 @@ export interface operations {
     };
     readonly cancelRenewal: {
         readonly parameters: {
-            readonly query?: never;
+            readonly query?: {
+                /** @description `true`: the plastic was produced, and did not reach the cardholder. Its chip is declined. */
+                readonly notReceived?: "true" | "false";
+            };
             readonly header?: {
                 /** @description Any 1 to 255 visible ASCII characters, new for each new request. A repeat with the same key returns the first 2xx answer for 24 hours, and has no second effect. */
                 readonly "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];

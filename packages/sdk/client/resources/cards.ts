@@ -66,8 +66,15 @@ export interface Cards {
    * which `Migrate` makes current. Scope `cards.write`.
    */
   renew(publicToken: string, renewal?: RenewCard, options?: ChangeOptions): Promise<void>
-  /** Cancels a renewal whose plastic has not been produced. Scope `cards.write`. */
-  cancelRenewal(publicToken: string, options?: ChangeOptions): Promise<void>
+  /**
+   * Cancels a renewal whose plastic has not been produced, or with `notReceived: 'true'` one whose
+   * plastic was lost on its way. Scope `cards.write`.
+   */
+  cancelRenewal(
+    publicToken: string,
+    query?: Query<'cancelRenewal'>,
+    options?: ChangeOptions,
+  ): Promise<void>
   /** Gives a virtual card plastic. Scope `cards.write`. */
   convert(
     publicToken: string,
@@ -124,7 +131,8 @@ export function cards({ cancel, get, page, patch, post, put }: Calls): Cards {
     },
     renew: (publicToken, renewal = {}, options) =>
       post<'renewCard'>(path`/cards/${publicToken}/renew`, renewal, options),
-    cancelRenewal: (publicToken, options) => cancel(path`/cards/${publicToken}/renewal`, options),
+    cancelRenewal: (publicToken, query, options) =>
+      cancel(path`/cards/${publicToken}/renewal`, { ...options, query }),
     convert: (publicToken, conversion, options) =>
       put<'convertCard'>(path`/cards/${publicToken}/card-type`, conversion, options),
     listHistory(publicToken, query = {}, options) {

@@ -37,7 +37,7 @@ export interface Calls {
   /** Not repeated: a repeat could not be distinguished from a deletion of something unknown. */
   delete(path: Path, options?: Queried<CallOptions>): Promise<void>
   /** Cancels something once, under a key. */
-  cancel(path: Path, options?: ChangeOptions): Promise<void>
+  cancel(path: Path, options?: Queried<ChangeOptions>): Promise<void>
   /** Discloses data: repeated only after a refusal before any disclosure. */
   reveal<Id extends OperationId>(
     path: Path,

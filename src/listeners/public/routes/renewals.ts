@@ -84,18 +84,22 @@ export function cancelRenewalRoute({ app, base, issuing }: PublicApi): void {
       schema: {
         operationId: 'cancelRenewal',
         summary: 'Cancel the renewal of a card',
-        description: 'Possible until the plastic is produced, and again after it was returned.',
+        description:
+          'Possible until the plastic is produced, and again after it was returned. With ' +
+          '`notReceived=true`, a plastic that was lost on its way is cancelled, too.',
         tags,
         params: schemas.CardParamsSchema,
+        querystring: schemas.CancelRenewalQuerySchema,
         response: { 204: schemas.NoContentSchema },
       },
     },
     async (request, reply) => {
+      const isNotReceived = request.query.notReceived === 'true'
       const answer = await cancelRenewal(
         issuing,
         createRequester(request),
-        parsePublicToken(request),
-        repeatable(request),
+        { publicToken: parsePublicToken(request), isNotReceived },
+        repeatable(request, { body: { isNotReceived } }),
       )
       return noContent(reply, answer)
     },

@@ -220,6 +220,18 @@ export const RenewCardSchema = Type.Object(
   optional,
 )
 
+export const CancelRenewalQuerySchema = Type.Object(
+  {
+    notReceived: Type.Optional(
+      Type.Enum(['true', 'false'], {
+        description:
+          '`true`: the plastic was produced, and did not reach the cardholder. Its chip is declined.',
+      }),
+    ),
+  },
+  closed,
+)
+
 export const ConvertCardSchema = Type.Object(
   {
     cardType: Type.String({

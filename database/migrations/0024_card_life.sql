@@ -82,9 +82,16 @@ create table bureau_batch (
   batch_id uuid primary key,
   -- The client system of the bureau.
   client_id text not null,
+  -- To the millisecond.
   taken_at timestamptz not null,
-  acknowledged_at timestamptz
+  acknowledged_at timestamptz,
+  plastic_count integer not null check (plastic_count > 0)
 );
+
+-- The lists of a client's batches, newest first.
+create index bureau_batch_by_client on bureau_batch (client_id, taken_at, batch_id);
+create index bureau_batch_unacknowledged on bureau_batch (client_id, taken_at, batch_id)
+  where acknowledged_at is null;
 
 -- What a client notes about a card, in clear: it lists its cards by a key and its value.
 create table card_metadata (

@@ -38,6 +38,19 @@ export function listReports(from: DeliveryStatus, to: ReportedStatus): ReportedS
   return rest && [next, ...rest]
 }
 
+/**
+ * Whether the bureau needs what is printed on a plastic, and where it is sent. A shipped one may
+ * still be looked for.
+ */
+export const needsCardHolder: Readonly<Record<DeliveryStatus, boolean>> = {
+  Ordered: true,
+  Produced: true,
+  Shipped: true,
+  Delivered: false,
+  Returned: false,
+  Cancelled: false,
+}
+
 /** The greatest number of plastics in a batch. */
 export const batchSizeMax = 500
 

@@ -225,6 +225,7 @@ before(async () => {
       await chipCard()
       return { body: { limit: 1 } }
     },
+    'GET /bureau/batches': takenBatch,
     'GET /bureau/batches/:batchId': takenBatch,
     'GET /bureau/batches/:batchId/plastics': takenBatch,
     'PUT /bureau/batches/:batchId/acknowledgement': takenBatch,

@@ -43,8 +43,10 @@ import {
   acknowledgeBatch,
   findBatch,
   firstPlastic,
+  listBatches,
   listOrders,
   listPlasticsOfBatch,
+  newestBatch,
   takePlastics,
 } from '../../src/storage/bureau/batches.ts'
 import { cancelIdleOrder, findDelivery } from '../../src/storage/bureau/deliveries.ts'
@@ -484,6 +486,15 @@ const calls: readonly ((database: Database, limit: number) => Promise<unknown>)[
   (database, limit) => deleteOldJob(withRows(database, limit), new Date(), limit),
   (database, limit) => listOrders(withRows(database, limit), today, limit),
   (database) => findBatch(database, { batchId: md5Uuid('batch 7'), clientId }),
+  ...[true, false].map(
+    (isUnacknowledged) => (database: Database, limit: number) =>
+      listBatches(withRows(database, limit), {
+        clientId,
+        isUnacknowledged,
+        position: newestBatch,
+        limit,
+      }),
+  ),
   ...[firstPlastic, [token, 0] as const].map(
     (after) => (database: Database, limit: number) =>
       listPlasticsOfBatch(database, md5Uuid('batch 39'), after, limit),

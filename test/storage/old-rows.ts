@@ -214,8 +214,8 @@ const fills = (to: Due): string[] => [
      case when n % 2 = 0 then 'Ordered' else 'Produced' end,
      case when n % 2 = 1 then md5('batch ' || n / 200)::uuid end, now() - n * interval '1 second',
      ${switches.plastic[to]} from ${numbers}`,
-  `insert into bureau_batch (batch_id, client_id, taken_at)
-   select md5('batch ' || n)::uuid, '${clientId}', now() from generate_series(0, ${rowsEach} / 200) as n`,
+  `insert into bureau_batch (batch_id, client_id, taken_at, plastic_count)
+   select md5('batch ' || n)::uuid, '${clientId}', now(), 100 from generate_series(0, ${rowsEach} / 200) as n`,
   `insert into card_metadata (public_token, key, value, client_id, created_at)
    select ${token}, key, '4711', '${clientId}', now() from ${numbers}
    cross join (values ('costCentre'), ('team')) as keys (key)`,

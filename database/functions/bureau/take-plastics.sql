@@ -30,8 +30,8 @@ begin
     end if;
   end loop;
   if v_taken > 0 then
-    insert into bureau_batch (batch_id, client_id, taken_at)
-    values (p_batch_id, p_client_id, p_now);
+    insert into bureau_batch (batch_id, client_id, taken_at, plastic_count)
+    values (p_batch_id, p_client_id, p_now, v_taken);
   end if;
   return v_taken;
 end

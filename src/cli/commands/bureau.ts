@@ -5,6 +5,9 @@ import { parseToken } from './cards.ts'
 
 interface Batch {
   readonly batchId: string
+  /** RFC 3339, UTC. */
+  readonly takenAt: string
+  readonly acknowledgedAt: string | null
   readonly plasticCount: number
 }
 
@@ -15,7 +18,6 @@ interface BatchPlastic {
   readonly productId: number
   readonly maskedPan: string
   readonly expiryDate: string
-  readonly embossName: string
   readonly deliveryStatus: string
 }
 
@@ -42,6 +44,36 @@ export const bureauCommands: readonly cli.Command[] = [
       }),
   },
   {
+    words: 'bureau batches',
+    summary: 'lists the batches that this client took, newest first',
+    options: {
+      unacknowledged: {
+        type: 'boolean',
+        help: 'only those that are not acknowledged',
+        pointer: '/acknowledged',
+      },
+      ...cli.limitOption,
+    },
+    example: 'pinfold bureau batches --unacknowledged',
+    run: (call) =>
+      asAdministrator(call, async ({ readAll }) => {
+        const query = call.options['unacknowledged'] === true ? '?acknowledged=false' : ''
+        const batches = await readAll<Batch>(`/bureau/batches${query}`, cli.parseLimit(call))
+        return {
+          json: batches,
+          text: table(
+            ['BATCH', 'TAKEN', 'ACKNOWLEDGED', 'PLASTICS'],
+            batches.map(({ acknowledgedAt, batchId, plasticCount, takenAt }) => [
+              batchId,
+              takenAt,
+              acknowledgedAt ?? '',
+              plasticCount,
+            ]),
+          ),
+        }
+      }),
+  },
+  {
     words: 'bureau show',
     names: ['BATCH'],
     summary: 'shows a batch, and whether it was acknowledged',
@@ -56,7 +88,7 @@ export const bureauCommands: readonly cli.Command[] = [
     words: 'bureau list',
     names: ['BATCH'],
     summary: 'lists the plastics of a batch',
-    description: 'With --json, also the names and addresses.',
+    description: 'With --json, also the names and addresses that the bureau still needs.',
     options: cli.limitOption,
     example: 'pinfold bureau list 0b6f1f5e-3c0e-4a55-9d36-2f5f0a9c7d11 --json',
     run: (call) =>

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { formatDate } from '../../domain/calendar.ts'
 import type { Requester } from '../../domain/client.ts'
-import { batchSizeMax, type DeliveryStatus } from '../../domain/delivery.ts'
+import { batchSizeMax, type DeliveryStatus, needsCardHolder } from '../../domain/delivery.ts'
 import type { ProductId, PublicToken } from '../../domain/identifiers.ts'
 import { Problem } from '../../domain/problem.ts'
 import type { CardType } from '../../domain/product.ts'
@@ -49,7 +49,7 @@ export async function takeBatch(
       subject: clientId,
       details: { batchId: key.batchId, plasticCount },
     })
-    return composeBatch(await requireBatch(connection, key), plasticCount)
+    return composeBatch(await requireBatch(connection, key))
   })
 }
 
@@ -107,8 +107,25 @@ export async function findBatch(
   { clientId }: Requester,
   { batchId }: BatchRequest,
 ): Promise<Batch> {
-  const batch = await requireBatch(database, { batchId, clientId })
-  return composeBatch(batch, await storedBatches.countPlastics(database, batchId))
+  return composeBatch(await requireBatch(database, { batchId, clientId }))
+}
+
+/** A page of the batches of a bureau's client. */
+interface BatchesRequest {
+  readonly isUnacknowledged: boolean
+  readonly before: storedBatches.BatchPosition | null
+  readonly limit: number
+}
+
+/** Lists the batches of the bureau's client, newest first. */
+export async function listBatches(
+  { database }: Pick<CardContext, 'database'>,
+  { clientId }: Requester,
+  { before, isUnacknowledged, limit }: BatchesRequest,
+): Promise<Batch[]> {
+  const position = before ?? storedBatches.newestBatch
+  const list = { clientId, isUnacknowledged, position, limit }
+  return (await storedBatches.listBatches(database, list)).map(composeBatch)
 }
 
 /**
@@ -139,47 +156,72 @@ interface BatchPlastic {
   readonly maskedPan: string
   readonly startDate: string
   readonly expiryDate: string
-  readonly embossName: string
-  readonly cardHolder: Pick<CardHolder, 'title' | 'firstName' | 'middleName' | 'lastName'>
+  /** Absent, as all personal data and texts, once the bureau needs them no more. */
+  readonly embossName?: string
+  readonly cardHolder?: Pick<CardHolder, 'title' | 'firstName' | 'middleName' | 'lastName'>
   /** Where it is sent. */
-  readonly address: Address
+  readonly address?: Address
   readonly freetext1?: string
   readonly freetext2?: string
   readonly deliveryStatus: DeliveryStatus
 }
 
-/** Lists the plastics of a batch by card and number. @throws `Problem` `not_found`. */
+/** A page of the plastics of a batch. */
+interface PlasticsRequest extends BatchRequest {
+  readonly after: storedBatches.PlasticPosition | null
+  readonly limit: number
+}
+
+/**
+ * Lists the plastics of a batch by card and number, and one more than fits the page if there is
+ * another page. The reading of personal data is recorded before.
+ * @throws `Problem` `not_found`.
+ */
 export async function listBatchPlastics(
   { database, hsm }: CardContext,
-  { clientId }: Requester,
-  {
-    after,
-    batchId,
-    limit,
-  }: BatchRequest & { after: storedBatches.PlasticPosition | null; limit: number },
+  bureau: Requester,
+  { after, batchId, limit }: PlasticsRequest,
 ): Promise<BatchPlastic[]> {
+  const { clientId } = bureau
   await requireBatch(database, { batchId, clientId })
   const position = after ?? storedBatches.firstPlastic
-  const rows = await storedBatches.listPlasticsOfBatch(database, batchId, position, limit)
+  const rows = await storedBatches.listPlasticsOfBatch(database, batchId, position, limit + 1)
+  const plasticCount = rows.slice(0, limit).filter(isStillNeeded).length
+  if (plasticCount > 0) {
+    await recordAct(database, bureau, {
+      act: 'plastics read',
+      subjectKind: 'client',
+      subject: clientId,
+      details: { batchId, plasticCount },
+    })
+  }
   const plastics: BatchPlastic[] = []
   for (const row of rows) plastics.push(await composePlastic(hsm, row))
   return plastics
 }
 
-async function composePlastic(
+/** Whether the bureau still needs the personal data and the texts of a plastic. */
+const isStillNeeded = ({ deliveryStatus }: storedBatches.BatchPlasticRow): boolean =>
+  needsCardHolder[deliveryStatus]
+
+async function composePlastic(hsm: Hsm, row: storedBatches.BatchPlasticRow): Promise<BatchPlastic> {
+  const { designId, freeTexts, personalData, ...facts } = row
+  return {
+    ...facts,
+    ...(designId !== null && { designId }),
+    ...(isStillNeeded(row) && (await revealRecipient(hsm, row))),
+  }
+}
+
+/** Reveals what is printed on a plastic, where it is sent, and the texts of the client. */
+async function revealRecipient(
   hsm: Hsm,
-  { designId, freeTexts, personalData, ...row }: storedBatches.BatchPlasticRow,
-): Promise<BatchPlastic> {
-  const { publicToken } = row
-  const { address, cardHolder, embossName, fulfilment } = await revealPersonalData(
-    hsm,
-    publicToken,
-    personalData,
-  )
+  { freeTexts, personalData, plasticNumber, publicToken }: storedBatches.BatchPlasticRow,
+) {
+  const revealed = await revealPersonalData(hsm, publicToken, personalData)
+  const { address, cardHolder, embossName, fulfilment } = revealed
   const { firstName, lastName, middleName, title } = cardHolder
   return {
-    ...row,
-    ...(designId !== null && { designId }),
     embossName,
     cardHolder: {
       ...(title !== undefined && { title }),
@@ -188,7 +230,7 @@ async function composePlastic(
       lastName,
     },
     address: fulfilment ?? address,
-    ...(freeTexts && (await revealFreeTexts(hsm, publicToken, row.plasticNumber, freeTexts))),
+    ...(freeTexts && (await revealFreeTexts(hsm, publicToken, plasticNumber, freeTexts))),
   }
 }
 
@@ -204,10 +246,12 @@ async function requireBatch(
   return row
 }
 
-const composeBatch = (
-  { acknowledgedAt, batchId, takenAt }: storedBatches.BatchRow,
-  plasticCount: number,
-): Batch => ({
+const composeBatch = ({
+  acknowledgedAt,
+  batchId,
+  plasticCount,
+  takenAt,
+}: storedBatches.BatchRow): Batch => ({
   batchId,
   takenAt: takenAt.toISOString(),
   acknowledgedAt: acknowledgedAt && acknowledgedAt.toISOString(),

@@ -28,14 +28,32 @@ select take_plastics(
 ) as "taken";
 
 -- name: find_batch
-select batch_id::text as "batchId", taken_at as "takenAt", acknowledged_at as "acknowledgedAt"
+select batch_id::text as "batchId", taken_at as "takenAt", acknowledged_at as "acknowledgedAt",
+  plastic_count as "plasticCount"
 from bureau_batch
 where batch_id = :batchId and client_id = :clientId;
 
--- name: count_plastics_of_batch
-select count(*)::integer as "count"
-from plastic
-where batch_id = :batchId;
+-- The order has all columns of the index, so that no plan reads and sorts all batches of a client.
+-- name: list_batches
+select batch_id::text as "batchId", taken_at as "takenAt", acknowledged_at as "acknowledgedAt",
+  plastic_count as "plasticCount"
+from bureau_batch
+where (client_id, taken_at, batch_id)
+    < (:clientId::text, :beforeTakenAt::timestamptz, :beforeBatchId::uuid)
+  and (client_id) >= (:clientId::text)
+order by client_id desc, taken_at desc, batch_id desc
+limit :limit;
+
+-- name: list_unacknowledged_batches
+select batch_id::text as "batchId", taken_at as "takenAt", acknowledged_at as "acknowledgedAt",
+  plastic_count as "plasticCount"
+from bureau_batch
+where (client_id, taken_at, batch_id)
+    < (:clientId::text, :beforeTakenAt::timestamptz, :beforeBatchId::uuid)
+  and (client_id) >= (:clientId::text)
+  and acknowledged_at is null
+order by client_id desc, taken_at desc, batch_id desc
+limit :limit;
 
 -- name: acknowledge_batch
 select acknowledge_batch(

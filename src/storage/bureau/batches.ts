@@ -111,6 +111,7 @@ export interface BatchRow {
   readonly batchId: string
   readonly takenAt: Date
   readonly acknowledgedAt: Date | null
+  readonly plasticCount: number
 }
 
 const select = declare<BatchKey, BatchRow>('find_batch')
@@ -121,11 +122,42 @@ export const findBatch = async (
   batch: BatchKey,
 ): Promise<BatchRow | null> => firstRow(await select(connection, batch))
 
-const count = declare<{ batchId: string }, { count: number }>('count_plastics_of_batch')
+/** The position of a batch in the list of its client: the instant is a text of RFC 3339. */
+export type BatchPosition = readonly [takenAt: string, batchId: string]
 
-/** Counts the plastics of a batch. */
-export const countPlastics = async (connection: Connection, batchId: string): Promise<number> =>
-  firstRow(await count(connection, { batchId }))?.count ?? 0
+/** The position before all batches. */
+export const newestBatch: BatchPosition = [
+  '9999-12-31T00:00:00Z',
+  'ffffffff-ffff-ffff-ffff-ffffffffffff',
+]
+
+interface BatchesPage {
+  readonly clientId: string
+  readonly beforeTakenAt: string
+  readonly beforeBatchId: string
+  readonly limit: number
+}
+
+const selectBatches = declare<BatchesPage, BatchRow>('list_batches')
+const selectUnacknowledged = declare<BatchesPage, BatchRow>('list_unacknowledged_batches')
+
+/** The batches of a client to list. */
+interface BatchesOfClient {
+  readonly clientId: string
+  readonly isUnacknowledged: boolean
+  readonly position: BatchPosition
+  readonly limit: number
+}
+
+/** Lists the batches of a client, or those that it did not acknowledge, newest first. */
+export const listBatches = (
+  connection: Connection,
+  { clientId, isUnacknowledged, limit, position }: BatchesOfClient,
+): Promise<BatchRow[]> => {
+  const [beforeTakenAt, beforeBatchId] = position
+  const page = { clientId, beforeTakenAt, beforeBatchId, limit }
+  return (isUnacknowledged ? selectUnacknowledged : selectBatches)(connection, page)
+}
 
 const acknowledge = declare<BatchKey & { now: Date }, { isDone: boolean }>('acknowledge_batch')
 

@@ -84,6 +84,7 @@ const allowed: Readonly<Record<string, readonly Role[]>> = {
   'POST /products': ['security-officer'],
   'POST /network/authorizations': [],
   'POST /bureau/batches': [],
+  'GET /bureau/batches': [],
   'GET /bureau/batches/1': [],
 }
 

@@ -114,6 +114,44 @@ for (const { name, open, skip } of databaseEngines) {
       assert.deepEqual([listed.freetext1, listed.freetext2], ['Blue box', 'Branch 7'])
     })
 
+    test('the bureau reads no names, addresses and texts of a plastic that it is done with', async () => {
+      await takeAll()
+      const cards = []
+      for (let count = 0; count < 4; count += 1) cards.push(await createCard())
+      const [delivered = '', returned = '', cancelled = '', shipped = ''] = cards
+      const { batchId = '' } = (await take()) ?? {}
+      const members = async () => {
+        const listed: Record<string, unknown>[] = await listPlastics(batchId)
+        return Object.fromEntries(
+          listed.map((plastic) => [
+            String(plastic['publicToken']),
+            ['embossName', 'cardHolder', 'address'].filter((member) => member in plastic).length,
+          ]),
+        )
+      }
+      assert.deepEqual(Object.values(await members()), [3, 3, 3, 3])
+      for (const status of ['Produced', 'Shipped']) await report(shipped, status)
+      for (const status of ['Produced', 'Shipped', 'Delivered']) await report(delivered, status)
+      await report(returned, 'Returned')
+      const closing = { body: { cardStatusCode: '46' } }
+      await service.call('PUT', `/cards/${cancelled}/status`, closing)
+      assert.deepEqual(await members(), {
+        [delivered]: 0,
+        [returned]: 0,
+        [cancelled]: 0,
+        [shipped]: 3,
+      })
+      const acts = await sql<{ details: string }>(
+        service.database,
+        "select details from audit_act where act = 'plastics read' order by number",
+      )
+      const counts = acts
+        .map(({ details }) => JSON.parse(details))
+        .filter((details) => details.batchId === batchId)
+        .map(({ plasticCount }) => plasticCount)
+      assert.deepEqual(counts, [4, 1])
+    })
+
     test('two batches at once share the plastics, and a repeated request is one batch', async () => {
       await takeAll()
       const cards = await Promise.all(Array.from({ length: 12 }, () => createCard()))
@@ -167,6 +205,35 @@ for (const { name, open, skip } of databaseEngines) {
       ] as const) {
         assert.equal((await asBureau(method, path + part)).status, 404, method + part)
       }
+    })
+
+    test('a batch whose answer was lost is found again among those not acknowledged', async () => {
+      await takeAll()
+      const taken: string[] = []
+      for (let count = 0; count < 5; count += 1) {
+        await createCard()
+        taken.unshift((await take())?.batchId ?? '')
+      }
+      const [newest = '', second = ''] = taken
+      assert.equal((await asBureau('PUT', `/batches/${second}/acknowledgement`)).status, 204)
+      const list = async (query: string, most: number) => {
+        const seen: { batchId: string; plasticCount: number }[] = []
+        let path: string | undefined = `/batches?limit=2${query}`
+        while (path !== undefined && seen.length < most) {
+          const page = await asBureau('GET', path)
+          assert.equal(page.status, 200, page.text)
+          seen.push(...page.json)
+          path = /<\/bureau([^>]+)>/.exec(String(page.headers.link ?? ''))?.[1]
+        }
+        return seen.slice(0, most)
+      }
+      const ids = async (query: string, most: number) =>
+        (await list(query, most)).map(({ batchId }) => batchId)
+      assert.deepEqual(await ids('', 5), taken)
+      assert.equal((await list('', 1))[0]?.plasticCount, 1)
+      assert.deepEqual(await ids('&acknowledged=false', 4), [newest, ...taken.slice(2)])
+      await sql(service.database, "update bureau_batch set client_id = 'another-bureau'")
+      assert.deepEqual(await ids('', 5), [])
     })
 
     test('a batch is taken and acknowledged at the time of the service', async () => {

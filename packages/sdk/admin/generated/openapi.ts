@@ -345,7 +345,11 @@ export interface paths {
             readonly path?: never;
             readonly cookie?: never;
         };
-        readonly get?: never;
+        /**
+         * List your batches, newest first
+         * @description With `acknowledged=false`, those that you did not acknowledge: a batch whose answer was lost is among them.
+         */
+        readonly get: operations["listBatches"];
         readonly put?: never;
         /**
          * Take ordered plastics into a batch
@@ -404,7 +408,7 @@ export interface paths {
         };
         /**
          * List the plastics of a batch
-         * @description What is printed on each, and where it is sent. Card numbers, keys and chip data are not in it.
+         * @description What is printed on each, and where it is sent, until it is delivered, returned or cancelled. Card numbers, keys and chip data are not in it.
          */
         readonly get: operations["listBatchPlastics"];
         readonly put?: never;
@@ -2207,16 +2211,19 @@ export interface components {
              * @example 2030-11-30
              */
             readonly expiryDate: string;
-            /** @example ANA LIM */
-            readonly embossName: string;
-            readonly cardHolder: {
+            /**
+             * @description Absent, as `cardHolder`, `address` and the texts, once the plastic is `Delivered`, `Returned` or `Cancelled`.
+             * @example ANA LIM
+             */
+            readonly embossName?: string;
+            readonly cardHolder?: {
                 readonly title?: string;
                 readonly firstName: string;
                 readonly middleName?: string;
                 readonly lastName: string;
             };
             /** @description Where it is sent: the fulfilment address of the card, or else its address. */
-            readonly address: {
+            readonly address?: {
                 readonly addressLine1: string;
                 readonly addressLine2?: string;
                 readonly addressLine3?: string;
@@ -6105,6 +6112,46 @@ export interface operations {
                     readonly "application/problem+json": components["schemas"]["Problem"];
                 };
             };
+            readonly 429: components["responses"]["RateLimited"];
+            readonly 500: components["responses"]["InternalError"];
+            readonly 503: components["responses"]["Unavailable"];
+        };
+    };
+    readonly listBatches: {
+        readonly parameters: {
+            readonly query?: {
+                /** @description 1 to 100; default 100. */
+                readonly limit?: number;
+                /** @description From the `Link` header of the previous page. */
+                readonly cursor?: string;
+                /** @description `false`: the batches that are not acknowledged. */
+                readonly acknowledged?: "false";
+            };
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description OK */
+            readonly 200: {
+                headers: {
+                    readonly "X-Request-Id": components["headers"]["X-Request-Id"];
+                    readonly "Api-Version": components["headers"]["Api-Version"];
+                    readonly Link: components["headers"]["Link"];
+                    readonly RateLimit: components["headers"]["RateLimit"];
+                    readonly "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": readonly components["schemas"]["Batch"][];
+                };
+            };
+            readonly 400: components["responses"]["MalformedRequest"];
+            readonly 401: components["responses"]["Unauthenticated"];
+            readonly 403: components["responses"]["InsufficientScope"];
+            readonly 421: components["responses"]["MisdirectedRequest"];
+            readonly 422: components["responses"]["ValidationFailed"];
             readonly 429: components["responses"]["RateLimited"];
             readonly 500: components["responses"]["InternalError"];
             readonly 503: components["responses"]["Unavailable"];

@@ -45,6 +45,7 @@ export const operationTable = {
   listAuditLogs: { method: 'GET', path: '/audit/logs', calls: 'reads' },
   listAuthorizations: { method: 'GET', path: '/authorizations', calls: 'pages' },
   listBatchPlastics: { method: 'GET', path: '/bureau/batches/{batchId}/plastics', calls: 'pages' },
+  listBatches: { method: 'GET', path: '/bureau/batches', calls: 'pages' },
   listCardAuthorizations: { method: 'GET', path: '/cards/{publicToken}/authorizations', calls: 'pages' },
   listCardHistoryOfAnyClient: { method: 'GET', path: '/cards/{publicToken}/history', calls: 'pages' },
   listCardPayments: { method: 'GET', path: '/cards/{publicToken}/payments', calls: 'pages' },

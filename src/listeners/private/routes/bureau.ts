@@ -3,12 +3,13 @@ import { isUuid } from '../../../domain/identifiers.ts'
 import { Problem } from '../../../domain/problem.ts'
 import * as batches from '../../../operations/bureau/batches.ts'
 import { reportDelivery } from '../../../operations/bureau/deliveries.ts'
-import { cutPage, PageQuerySchema, parseLimit, readCursor } from '../../http/pages.ts'
+import { cutPage, PageQuerySchema, parseInstant, parseLimit, readCursor } from '../../http/pages.ts'
 import { parsePlasticNumber, toPlasticPosition } from '../../http/plastics.ts'
 import { markReplay, noContent, repeatable } from '../../http/repeatable.ts'
 import { EmptyBodySchema } from '../../http/validation.ts'
 import { createRequester, type PrivateApi, parsePublicToken } from '../api.ts'
 import {
+  BatchesQuerySchema,
   BatchPlasticSchema,
   BatchSchema,
   ReportDeliverySchema,
@@ -43,6 +44,33 @@ export function batchRoutes({ app, cards }: PrivateApi): void {
       const batch = markReplay(reply, answer)
       if (batch === null) return reply.code(204).send(null)
       return reply.code(201).header('location', `/bureau/batches/${batch.batchId}`).send(batch)
+    },
+  )
+  app.get(
+    '/bureau/batches',
+    {
+      config: { ...bureau, lists: true },
+      schema: {
+        operationId: 'listBatches',
+        summary: 'List your batches, newest first',
+        description:
+          'With `acknowledged=false`, those that you did not acknowledge: a batch whose answer ' +
+          'was lost is among them.',
+        tags,
+        querystring: BatchesQuerySchema,
+        response: { 200: Type.Array(BatchSchema) },
+      },
+    },
+    async (request, reply) => {
+      const limit = parseLimit(request.query.limit)
+      const before = readCursor(request.query.cursor, toBatchPosition)
+      const isUnacknowledged = request.query.acknowledged === 'false'
+      const page = { before, isUnacknowledged, limit: limit + 1 }
+      const listed = await batches.listBatches(cards, createRequester(request), page)
+      return cutPage(request, reply, listed, {
+        limit,
+        toPosition: ({ batchId, takenAt }) => [toMicroseconds(takenAt), batchId],
+      })
     },
   )
   app.get(
@@ -94,8 +122,8 @@ export function plasticRoutes({ app, cards }: PrivateApi): void {
         operationId: 'listBatchPlastics',
         summary: 'List the plastics of a batch',
         description:
-          'What is printed on each, and where it is sent. Card numbers, keys and chip data are ' +
-          'not in it.',
+          'What is printed on each, and where it is sent, until it is delivered, returned or ' +
+          'cancelled. Card numbers, keys and chip data are not in it.',
         tags,
         params,
         querystring: PageQuerySchema,
@@ -105,7 +133,7 @@ export function plasticRoutes({ app, cards }: PrivateApi): void {
     async (request, reply) => {
       const limit = parseLimit(request.query.limit)
       const after = readCursor(request.query.cursor, toPlasticPosition)
-      const page = { ...parseBatchId(request), after, limit: limit + 1 }
+      const page = { ...parseBatchId(request), after, limit }
       const plastics = await batches.listBatchPlastics(cards, createRequester(request), page)
       return cutPage(request, reply, plastics, {
         limit,
@@ -144,6 +172,17 @@ export function plasticRoutes({ app, cards }: PrivateApi): void {
       return noContent(reply, await reportDelivery(cards, requester, report, repeatable(request)))
     },
   )
+}
+
+/** An instant to the millisecond as cursors have it. */
+const toMicroseconds = (instant: string): string => instant.replace(/Z$/, '000Z')
+
+/** Parses the position of a batch in a cursor; null for other values. */
+function toBatchPosition([takenAt, batchId]: readonly unknown[]): readonly [string, string] | null {
+  const instant = parseInstant(takenAt)
+  return instant !== null && typeof batchId === 'string' && isUuid(batchId)
+    ? [instant, batchId]
+    : null
 }
 
 /** Parses the batch in a path. @throws `Problem` `not_found` if the text is no id. */

@@ -1,6 +1,7 @@
 import Type from 'typebox'
 import { batchSizeMax, deliveryStatuses, reportedStatuses } from '../../../domain/delivery.ts'
 import { cardTypes } from '../../../domain/product.ts'
+import { pageMembers } from '../../http/pages.ts'
 import { closed } from '../../http/validation.ts'
 
 const instant = Type.String({ format: 'date-time' })
@@ -28,6 +29,16 @@ export const BatchSchema = Type.Object({
   plasticCount: Type.Integer({ examples: [100] }),
 })
 
+export const BatchesQuerySchema = Type.Object(
+  {
+    ...pageMembers,
+    acknowledged: Type.Optional(
+      Type.Enum(['false'], { description: '`false`: the batches that are not acknowledged.' }),
+    ),
+  },
+  closed,
+)
+
 export const ReportDeliverySchema = Type.Object(
   { deliveryStatus: Type.Enum([...reportedStatuses], { examples: ['Shipped'] }) },
   closed,
@@ -53,25 +64,36 @@ export const BatchPlasticSchema = Type.Object({
   }),
   startDate: date,
   expiryDate: date,
-  embossName: Type.String({ examples: ['ANA LIM'] }),
-  cardHolder: Type.Object({
-    title: optional,
-    firstName: Type.String(),
-    middleName: optional,
-    lastName: Type.String(),
-  }),
-  address: Type.Object(
-    {
-      addressLine1: Type.String(),
-      addressLine2: optional,
-      addressLine3: optional,
-      city: optional,
-      state: optional,
-      county: optional,
-      postCode: Type.String(),
-      country: Type.String({ examples: ['ESP'] }),
-    },
-    { description: 'Where it is sent: the fulfilment address of the card, or else its address.' },
+  embossName: Type.Optional(
+    Type.String({
+      description:
+        'Absent, as `cardHolder`, `address` and the texts, once the plastic is `Delivered`, ' +
+        '`Returned` or `Cancelled`.',
+      examples: ['ANA LIM'],
+    }),
+  ),
+  cardHolder: Type.Optional(
+    Type.Object({
+      title: optional,
+      firstName: Type.String(),
+      middleName: optional,
+      lastName: Type.String(),
+    }),
+  ),
+  address: Type.Optional(
+    Type.Object(
+      {
+        addressLine1: Type.String(),
+        addressLine2: optional,
+        addressLine3: optional,
+        city: optional,
+        state: optional,
+        county: optional,
+        postCode: Type.String(),
+        country: Type.String({ examples: ['ESP'] }),
+      },
+      { description: 'Where it is sent: the fulfilment address of the card, or else its address.' },
+    ),
   ),
   freetext1: Type.Optional(
     Type.String({ description: 'The text of the client for this plastic.' }),

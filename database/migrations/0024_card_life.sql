@@ -127,6 +127,7 @@ create table renewal_job (
 );
 
 create index renewal_job_to_do on renewal_job (requested_at, job_id) where state <> 'Done';
+create index renewal_job_undone on renewal_job (client_id) where state <> 'Done';
 create index renewal_job_finished on renewal_job (finished_at) where finished_at is not null;
 
 -- The cards of a job, each once. The outcome is 'ordered' or the code of the refusal; null until

@@ -152,6 +152,7 @@ import {
   findJob,
   listJobCards,
   listJobsToDo,
+  lockJobCount,
 } from '../../src/storage/renewals/jobs.ts'
 import { recordTries } from '../../src/storage/webhooks/attempts.ts'
 import { queueUndelivered } from '../../src/storage/webhooks/deliveries.ts'
@@ -481,6 +482,7 @@ const calls: readonly ((database: Database, limit: number) => Promise<unknown>)[
   (database) => hasPlasticOfJob(database, token, md5Uuid('job 40')),
   (database) => findMetadata(database, token),
   (database, limit) => listJobsToDo(database, limit),
+  (database, limit) => lockJobCount(database, clientId, limit),
   (database, limit) => listJobCards(database, md5Uuid('job 40'), limit),
   (database) => findJob(database, md5Uuid('job 40'), clientId),
   (database, limit) => deleteOldJob(withRows(database, limit), new Date(), limit),

@@ -39,7 +39,7 @@ interface RenewalJob extends RequestedRenewals {
 
 /**
  * Requests that the cards of a product are renewed. Background work does it.
- * @throws `Problem` `product_not_available`.
+ * @throws `Problem` `product_not_available`; `rate_limited` if too many jobs of the client wait.
  */
 export async function requestRenewals(
   context: CardContext,
@@ -53,6 +53,10 @@ export async function requestRenewals(
     throw new Problem('product_not_available', { errors: [{ pointer: '/productId', detail }] })
   }
   return once(context, request, async (connection) => {
+    if ((await storedJobs.lockJobCount(connection, clientId, jobsOfClientMax)) >= jobsOfClientMax) {
+      const detail = `Your client has ${jobsOfClientMax} jobs that are not done. Wait for one of them.`
+      throw new Problem('rate_limited', { detail, retryAfterSeconds: 30 })
+    }
     const jobId = randomUUID()
     await storedJobs.insertJob(connection, {
       jobId,
@@ -101,18 +105,22 @@ function composeJob(
   }
 }
 
+/** The number of jobs of a client that are not done. */
+const jobsOfClientMax = 10
+
 /** The number of cards that are renewed at a time. */
 const atOnce = 8
 
 /** The number of cards that are renewed in one turn of a job, or deleted at a time. */
 const stepSize = 200
 
-/** The number of jobs that take turns. */
-const jobsAtOnce = 100
+/** The number of jobs that take turns: those of a hundred clients, if each has as many as it can. */
+const jobsAtOnce = 1_000
 
 /**
  * Does the jobs that wait, in turns of some cards, so that a long job does not delay a short one.
- * Each step is recorded, so that a job resumes where its process was lost, and each card is renewed
+ * Each client has one turn after the other, however many jobs it has, and its jobs share them. Each
+ * step is recorded, so that a job resumes where its process was lost, and each card is renewed
  * once, also if several processes do the job.
  * @param stop ends it between two cards.
  * @throws the first error, once each job had its turn: a job that fails delays no other.
@@ -121,18 +129,33 @@ export async function doRenewals(
   context: RenewalContext,
   stop: AbortSignal = new AbortController().signal,
 ): Promise<void> {
-  while (!stop.aborted) {
-    const jobs = await storedJobs.listJobsToDo(context.database, jobsAtOnce)
-    if (jobs.length === 0) return
+  let isProgress = true
+  while (isProgress && !stop.aborted) {
+    isProgress = false
     const errors: unknown[] = []
-    for (const job of jobs) {
-      if (stop.aborted) return
-      // All cards of a turn have the same day.
-      const at = context.now()
-      await takeTurn({ ...context, now: () => at }, job, stop).catch((error) => errors.push(error))
+    // In as many passes as a client can have jobs, each job has a turn.
+    for (let pass = 0; pass < jobsOfClientMax && !stop.aborted; pass += 1) {
+      const jobs = await storedJobs.listJobsToDo(context.database, jobsAtOnce)
+      for (const job of chooseTurns(jobs, pass)) {
+        if (stop.aborted) return
+        isProgress = true
+        // All cards of a turn have the same day.
+        const at = context.now()
+        const turn = takeTurn({ ...context, now: () => at }, job, stop)
+        await turn.catch((error) => errors.push(error))
+      }
     }
     if (errors.length > 0) throw errors[0]
   }
+}
+
+/** Chooses one job of each client, another one in each pass. */
+function chooseTurns(
+  jobs: readonly storedJobs.UndoneJob[],
+  pass: number,
+): readonly storedJobs.UndoneJob[] {
+  const byClient = Map.groupBy(jobs, ({ clientId }) => clientId)
+  return [...byClient.values()].flatMap((own) => own[pass % own.length] ?? [])
 }
 
 async function takeTurn(

@@ -1,5 +1,20 @@
 -- Jobs that renew the cards of a client together.
 
+-- name: lock_client_for_jobs
+select client_id as "clientId"
+from client
+where client_id = :clientId
+for no key update;
+
+-- name: count_undone_jobs
+select count(*)::integer as "count"
+from (
+  select
+  from renewal_job
+  where client_id = :clientId and state <> 'Done'
+  limit :limit
+) as undone;
+
 -- name: insert_job
 insert into renewal_job (
   job_id, client_id, product_id, expiring_before, is_dry_run, request_id, requested_at

@@ -25,6 +25,24 @@ export const insertJob = async (
   await insert(connection, job)
 }
 
+const lockClient = declare<{ clientId: string }>('lock_client_for_jobs')
+const countUndone = declare<{ clientId: string; limit: number }, { count: number }>(
+  'count_undone_jobs',
+)
+
+/**
+ * Counts the jobs of a client that are not done, up to a limit, and locks the count until the
+ * transaction ends.
+ */
+export const lockJobCount = async (
+  connection: Connection,
+  clientId: string,
+  limit: number,
+): Promise<number> => {
+  await lockClient(connection, { clientId })
+  return firstRow(await countUndone(connection, { clientId, limit }))?.count ?? 0
+}
+
 type JobState = 'Listing' | 'Working' | 'Done'
 
 /** A job as its client sees it. */

@@ -181,6 +181,59 @@ suite('renewals of many cards', { skip: postgres.leftOut }, () => {
     assert.equal(renewed.json.expiryDate, '2035-03-31')
   })
 
+  test('a client can have ten jobs that are not done, also if it requests them at once', async () => {
+    await doRenewals(service.issuing)
+    const answers = await Promise.all(
+      Array.from({ length: 14 }, () =>
+        service.call('POST', '/renewals', {
+          body: { productId: 1001, expiringBefore: '2031-09-01', dryRun: true },
+        }),
+      ),
+    )
+    assert.equal(answers.filter(({ status }) => status === 202).length, 10)
+    const refused = answers.filter(({ status }) => status !== 202)
+    for (const { headers, json, status } of refused) {
+      assert.deepEqual([status, json.code, headers['retry-after']], [429, 'rate_limited', '30'])
+      assert.match(json.detail, /10 jobs that are not done/)
+    }
+    await doRenewals(service.issuing)
+    await request({ dryRun: true })
+    await doRenewals(service.issuing)
+  })
+
+  test('the jobs of one client do not delay the job of another', async () => {
+    await doRenewals(service.issuing)
+    for (let count = 0; count < 10; count += 1) {
+      await request({ dryRun: true, expiringBefore: '2099-01-01' })
+    }
+    await sql(
+      service.database,
+      `insert into renewal_job (job_id, client_id, product_id, expiring_before, is_dry_run,
+         request_id, requested_at)
+       values (gen_random_uuid(), 'another-client', 1001, '2031-09-01', true, 'r',
+         now() + interval '100 years')`,
+    )
+    const undone = async () =>
+      (
+        await sql<{ client: string }>(
+          service.database,
+          "select client_id as client from renewal_job where state <> 'Done'",
+        )
+      ).map(({ client }) => client)
+    const stop = new AbortController()
+    const doing = doRenewals(service.issuing, stop.signal)
+    while ((await undone()).includes('another-client')) await pause(2)
+    stop.abort()
+    const left = await undone()
+    await doing
+    assert.equal(
+      left.length,
+      10,
+      'The job of another client has its turns before the ten are done.',
+    )
+    await doRenewals(service.issuing)
+  })
+
   test('a job is deleted with its cards 30 days after it finished', async () => {
     const jobId = await request({ dryRun: true })
     await doRenewals(service.issuing)

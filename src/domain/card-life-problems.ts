@@ -52,8 +52,8 @@ export const cardLifeConflicts = {
     title: 'The plastic has been produced.',
     explanation:
       'A renewal can be cancelled until its plastic is produced, and after it was returned. The ' +
-      'present plastic works until Migrate makes the new one current. If the plastic did not reach ' +
-      'the cardholder, cancel it with notReceived=true, and order another.',
+      'present plastic works until Migrate makes the new one current. If the plastic did not ' +
+      'reach the cardholder, cancel it with notReceived=true, and order another.',
   },
   too_many_plastics: {
     status: 409,

@@ -54,7 +54,7 @@ export async function requestRenewals(
   }
   return once(context, request, async (connection) => {
     if ((await storedJobs.lockJobCount(connection, clientId, jobsOfClientMax)) >= jobsOfClientMax) {
-      const detail = `Your client has ${jobsOfClientMax} jobs that are not done. Wait for one of them.`
+      const detail = `${jobsOfClientMax} jobs of your client are not done. Wait for one of them.`
       throw new Problem('rate_limited', { detail, retryAfterSeconds: 30 })
     }
     const jobId = randomUUID()
@@ -114,7 +114,7 @@ const atOnce = 8
 /** The number of cards that are renewed in one turn of a job, or deleted at a time. */
 const stepSize = 200
 
-/** The number of jobs that take turns: those of a hundred clients, if each has as many as it can. */
+/** The number of jobs that take turns: those of a hundred clients that have as many as they can. */
 const jobsAtOnce = 1_000
 
 /**
@@ -136,6 +136,7 @@ export async function doRenewals(
     // In as many passes as a client can have jobs, each job has a turn.
     for (let pass = 0; pass < jobsOfClientMax && !stop.aborted; pass += 1) {
       const jobs = await storedJobs.listJobsToDo(context.database, jobsAtOnce)
+      if (jobs.length === 0) break
       for (const job of chooseTurns(jobs, pass)) {
         if (stop.aborted) return
         isProgress = true

@@ -101,7 +101,7 @@ export const BatchPlasticSchema = Type.Object({
   freetext2: optional,
   deliveryStatus: Type.Enum([...deliveryStatuses], {
     description:
-      '`Cancelled`: its renewal was cancelled, or its card was closed or replaced, after the batch ' +
-      'was taken. Do not make it.',
+      '`Cancelled`: its renewal was cancelled, or its card was closed or replaced, after the ' +
+      'batch was taken. Do not make it.',
   }),
 })

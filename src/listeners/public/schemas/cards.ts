@@ -225,7 +225,8 @@ export const CancelRenewalQuerySchema = Type.Object(
     notReceived: Type.Optional(
       Type.Enum(['true', 'false'], {
         description:
-          '`true`: the plastic was produced, and did not reach the cardholder. Its chip is declined.',
+          '`true`: the plastic was produced, and did not reach the cardholder. Its chip is ' +
+          'declined.',
       }),
     ),
   },

@@ -137,17 +137,31 @@ export async function doRenewals(
     for (let pass = 0; pass < jobsOfClientMax && !stop.aborted; pass += 1) {
       const jobs = await storedJobs.listJobsToDo(context.database, jobsAtOnce)
       if (jobs.length === 0) break
-      for (const job of chooseTurns(jobs, pass)) {
-        if (stop.aborted) return
-        isProgress = true
-        // All cards of a turn have the same day.
-        const at = context.now()
-        const turn = takeTurn({ ...context, now: () => at }, job, stop)
-        await turn.catch((error) => errors.push(error))
-      }
+      isProgress = true
+      errors.push(...(await takePass(context, chooseTurns(jobs, pass), stop)))
     }
     if (errors.length > 0) throw errors[0]
   }
+}
+
+/**
+ * Gives each job a turn.
+ * @returns the errors of the jobs that failed.
+ */
+async function takePass(
+  context: RenewalContext,
+  jobs: readonly storedJobs.UndoneJob[],
+  stop: AbortSignal,
+): Promise<unknown[]> {
+  const errors: unknown[] = []
+  for (const job of jobs) {
+    if (stop.aborted) break
+    // All cards of a turn have the same day.
+    const at = context.now()
+    const turn = takeTurn({ ...context, now: () => at }, job, stop)
+    await turn.catch((error) => errors.push(error))
+  }
+  return errors
 }
 
 /** Chooses one job of each client, another one in each pass. */

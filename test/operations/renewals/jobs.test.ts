@@ -194,7 +194,7 @@ suite('renewals of many cards', { skip: postgres.leftOut }, () => {
     const refused = answers.filter(({ status }) => status !== 202)
     for (const { headers, json, status } of refused) {
       assert.deepEqual([status, json.code, headers['retry-after']], [429, 'rate_limited', '30'])
-      assert.match(json.detail, /10 jobs that are not done/)
+      assert.match(json.detail, /10 jobs of your client are not done/)
     }
     await doRenewals(service.issuing)
     await request({ dryRun: true })

@@ -6,12 +6,15 @@ from client
 where client_id = :clientId
 for no key update;
 
+-- The order is that of the index, so that no plan reads the jobs of other clients.
 -- name: count_undone_jobs
 select count(*)::integer as "count"
 from (
-  select
+  select client_id
   from renewal_job
-  where client_id = :clientId and state <> 'Done'
+  where (client_id) >= (:clientId::text) and (client_id) <= (:clientId::text)
+    and state <> 'Done'
+  order by client_id
   limit :limit
 ) as undone;
 

@@ -8,6 +8,8 @@ create table installation (
   singleton boolean primary key default true check (singleton),
   kind text not null check (kind in ('sandbox', 'production')),
   master_key_check_value text not null,
+  -- How far the clock of a sandbox is ahead of the machine's.
+  clock_ahead_ms bigint not null default 0,
   created_at timestamptz not null default now()
 );
 

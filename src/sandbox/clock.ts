@@ -5,6 +5,7 @@ import type { CardContext } from '../operations/cards/cards.ts'
 import { type Answer, once, type RepeatableRequest } from '../operations/idempotency/idempotency.ts'
 import { expireHolds } from '../operations/payments/expiry.ts'
 import { sweepDays } from '../operations/renewals/automatic.ts'
+import { storeClockAhead } from '../storage/engine/installation.ts'
 
 /** A clock that can be moved forward, to test an expiry. */
 export interface MovableClock {
@@ -68,7 +69,11 @@ export function sweepingClock(clock: MovableClock, context: CardContext, stop: A
       refuseFarInstant(instant)
       return { now: instant.toISOString() }
     })
-    await sweepDays(context, { from: clock.now(), to: instant }, clock.moveTo, stop)
+    try {
+      await sweepDays(context, { from: clock.now(), to: instant }, clock.moveTo, stop)
+    } finally {
+      await storeClockAhead(context.database, clock.aheadMs())
+    }
     await expireHolds(context, stop)
     return answer
   }

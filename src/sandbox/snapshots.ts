@@ -6,6 +6,7 @@ import { createSequencer } from '../operations/audit-log/sequence.ts'
 import { publishBatch } from '../operations/events/publish.ts'
 import { insertAct } from '../storage/acts/acts.ts'
 import type { Connection } from '../storage/engine/database.ts'
+import { storeClockAhead } from '../storage/engine/installation.ts'
 import * as stored from '../storage/sandbox/snapshots.ts'
 import type { MovableClock } from './clock.ts'
 
@@ -73,6 +74,7 @@ export function createSnapshots(context: SnapshotContext): Snapshots {
           restoreIn(connection, audit, operator, snapshotName),
         )
         clock.setAhead(row.clock === null ? 0 : row.clock.getTime() - Date.now())
+        await storeClockAhead(database, clock.aheadMs())
         return toSnapshot(row)
       })
     },

@@ -27,13 +27,13 @@ import { createEventStreams } from '../operations/events/streams.ts'
 import type { KeyContext } from '../operations/keys/keys.ts'
 import type { DeliveryContext } from '../operations/webhooks/delivery-context.ts'
 import { createVirtualChips } from '../sandbox/chip/virtual-chip.ts'
-import { movableClock, sweepingClock } from '../sandbox/clock.ts'
+import { type MovableClock, movableClock, sweepingClock } from '../sandbox/clock.ts'
 import { createPaymentSimulator } from '../sandbox/payment-simulator.ts'
 import type { SandboxFile } from '../sandbox/sandbox-file.ts'
 import { seedSandbox } from '../sandbox/seed.ts'
 import { createSimulator } from '../sandbox/simulator.ts'
 import type { Database, Databases } from '../storage/engine/database.ts'
-import { pingDatabase } from '../storage/engine/installation.ts'
+import { findClockAhead, pingDatabase } from '../storage/engine/installation.ts'
 import { findUpkeep } from '../storage/engine/vacuum.ts'
 import { createApprovals, sendApproved, watchApprovals } from './approvals.ts'
 import { createAuditLog, watchAuditLog } from './audit-log.ts'
@@ -89,6 +89,17 @@ export interface Service {
   readonly sandbox: SandboxFile | null
 }
 
+/** Sets the clock of a sandbox to where its last move left it, unless it is configured. */
+async function restoreClock(
+  clock: MovableClock,
+  { sandboxClock }: Pick<Config, 'sandboxClock'>,
+  database: Database,
+  peers: Peers | null,
+): Promise<void> {
+  if (sandboxClock === null) clock.setAhead(await findClockAhead(database))
+  if (peers) await followClock(clock, peers)
+}
+
 /**
  * Creates the service on a database with this program's schema.
  * @param peers the other processes of this command, if any.
@@ -110,7 +121,7 @@ export async function createService(
   const authentication = await createAuthentication(config, databases, hsm, log)
   const { authorizationServer, verifiers } = authentication
   const clock = movableClock(config.sandboxClock)
-  if (peers && sandbox) await followClock(clock, peers)
+  if (sandbox) await restoreClock(clock, config, database, peers)
   const stopping = new AbortController()
 
   const issuing = createIssuing(databases.clients, hsm, config.limits, clock.now)

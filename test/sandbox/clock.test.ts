@@ -2,7 +2,15 @@ import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
 import { before, test } from 'node:test'
 import { ask, type IssuedCard, issueCard, pinTry } from '../support/network.ts'
-import { type Answer, newCard, openTestService, sql, type TestService } from '../support/service.ts'
+import { makeFolder } from '../support/process.ts'
+import {
+  type Answer,
+  newCard,
+  openTestDatabase,
+  openTestService,
+  sql,
+  type TestService,
+} from '../support/service.ts'
 
 const start = '2031-03-15T10:00:00Z'
 
@@ -111,4 +119,16 @@ test('it runs to a year in which cards can still be made, and no further', async
   await moveTo('9899-12-31T00:00:00Z')
   const cardHolder = { firstName: 'Ana', lastName: 'Lim', dateOfBirth: '9880-04-17' }
   assert.match((await service.createCard({ cardHolder })).expiryDate, /^9903-12-/)
+})
+
+test('a moved clock goes on from there when the sandbox starts again', async () => {
+  const database = await openTestDatabase()
+  const dataDir = await makeFolder()
+  const open = () => openTestService({ database, dataDir })
+  const first = await open()
+  const read = async ({ call }: TestService) =>
+    (await call('GET', '//sandbox/clock', { as: 'admin', listener: 'private' })).json.now
+  const now = '2033-01-01T00:00:00Z'
+  await first.call('POST', '//sandbox/clock', { as: 'admin', listener: 'private', body: { now } })
+  assert.ok(new Date(await read(await open())) >= new Date(now))
 })

@@ -1,6 +1,6 @@
 -- Makes the plastic of a card that waits the current one, and records the event. The present
 -- plastic is retired, and its order is cancelled, with an event, unless it was produced. An expired
--- card gets back the status that it had before.
+-- card gets back the status that it had before, with an event.
 --
 -- The caller has locked the card's row, which it gives.
 create or replace function make_plastic_current(
@@ -15,6 +15,7 @@ declare
   v_plastic plastic;
   v_former plastic;
   v_is_order_cancelled boolean;
+  v_sequence integer := p_card.last_sequence + 1;
   -- Citus rejects clock functions in an update.
   v_now timestamptz := clock_timestamp();
   v_status_code text := case
@@ -26,7 +27,7 @@ begin
   from plastic
   where public_token = p_card.public_token and state = 'Current'
   for no key update;
-  v_is_order_cancelled := v_former.delivery_status = 'Ordered';
+  v_is_order_cancelled := coalesce(v_former.delivery_status = 'Ordered', false);
   update plastic
   set state = 'Retired',
     delivery_status = case
@@ -53,10 +54,11 @@ begin
     is_plastic_inactive = v_plastic.reason = 'Conversion',
     status_code = v_status_code,
     status_before_expiry = null,
-    last_sequence = p_card.last_sequence + 1 + case when v_is_order_cancelled then 1 else 0 end
+    last_sequence = v_sequence + v_is_order_cancelled::integer
+      + (p_card.status_code <> v_status_code)::integer
   where public_token = p_card.public_token;
   perform record_event(
-    p_card.public_token, p_card.last_sequence + 1, p_card.client_id,
+    p_card.public_token, v_sequence, p_card.client_id,
     case v_plastic.reason when 'Conversion' then 'card.converted' else 'card.renewed' end,
     p_request_id,
     json_build_object(
@@ -65,9 +67,17 @@ begin
     )::text,
     null, p_operator_id
   );
+  if p_card.status_code <> v_status_code then
+    v_sequence := v_sequence + 1;
+    perform record_event(
+      p_card.public_token, v_sequence, p_card.client_id, 'card.status_changed', p_request_id,
+      json_build_object('from', p_card.status_code, 'to', v_status_code)::text,
+      null, p_operator_id
+    );
+  end if;
   if v_is_order_cancelled then
     perform record_event(
-      p_card.public_token, p_card.last_sequence + 2, p_card.client_id, 'card.delivery_changed',
+      p_card.public_token, v_sequence + 1, p_card.client_id, 'card.delivery_changed',
       p_request_id,
       json_build_object(
         'plasticNumber', v_former.plastic_number, 'deliveryStatus', 'Cancelled'

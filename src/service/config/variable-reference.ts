@@ -345,7 +345,11 @@ export const variableGroups: readonly VariableGroup[] = [
         none,
         'Any text: tokens, PANs and PINs are the same in every run. Only with `PROCESSES=1`',
       ],
-      ['SANDBOX_CLOCK', 'the clock of the machine', 'Start time: `2026-11-20T08:00:00Z`'],
+      [
+        'SANDBOX_CLOCK',
+        'where the last move left it, else the clock of the machine',
+        'Start time: `2026-11-20T08:00:00Z`',
+      ],
     ],
   },
   {

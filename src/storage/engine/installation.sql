@@ -26,6 +26,14 @@ for update;
 update installation
 set master_key_check_value = :checkValue;
 
+-- name: find_clock_ahead
+select clock_ahead_ms::float8 as "aheadMs"
+from installation;
+
+-- name: set_clock_ahead
+update installation
+set clock_ahead_ms = :aheadMs;
+
 -- name: ping
 select current_setting('transaction_read_only') = 'off' as "takesChanges";
 

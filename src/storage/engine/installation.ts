@@ -134,6 +134,19 @@ async function findApplied(connection: Connection): Promise<Applied> {
 export const findNewestMigration = async (connection: Connection): Promise<number | null> =>
   (await findApplied(connection)).newestMigration
 
+const selectClockAhead = declare<object, { aheadMs: number }>('find_clock_ahead')
+
+/** Returns how far the clock of this sandbox was moved ahead, in milliseconds. */
+export const findClockAhead = async (connection: Connection): Promise<number> =>
+  firstRow(await selectClockAhead(connection, {}))?.aheadMs ?? 0
+
+const updateClockAhead = declare<{ aheadMs: number }>('set_clock_ahead')
+
+/** Stores how far the clock of this sandbox was moved ahead, for the next start. */
+export const storeClockAhead = async (connection: Connection, aheadMs: number): Promise<void> => {
+  await updateClockAhead(connection, { aheadMs })
+}
+
 const insertSecret = declare<{ secretName: string; sealed: Uint8Array }>('insert_sandbox_secret')
 const selectSecret = declare<{ secretName: string }, { sealed: Uint8Array }>('find_sandbox_secret')
 

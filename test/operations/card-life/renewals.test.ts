@@ -401,6 +401,7 @@ for (const { name, open, skip } of databaseEngines) {
             ['card.status_changed', '54'],
             ['card.renewal_ordered', undefined],
             ['card.renewed', status],
+            ['card.status_changed', status],
             // No batch took the former plastic.
             ['card.delivery_changed', undefined],
           ],

@@ -292,7 +292,8 @@ function composeRefusal(
     return escapeLine(`${title.replace(/\.$/, '')}: ${reason}`)
   }
   const faults = errors.map(({ detail: fault, pointer }) => `${nameMember(pointer)} ${fault}`)
-  return [detail ?? title ?? `The service answered ${status}.`, ...faults]
+  const outcome = [title, detail].filter(Boolean).join(' ')
+  return [outcome || `The service answered ${status}.`, ...faults]
     .map((each) => escapeLine(String(each)))
     .join('\n  ')
 }

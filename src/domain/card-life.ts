@@ -43,6 +43,19 @@ export const lifeActs: Readonly<Record<LifeStatus, LifeActs>> = {
 export const findLifeStatus = (status: CardStatusCode, isRetired: boolean): LifeStatus =>
   isRetired && (status === '62' || status === '54') ? 'retired' : status
 
+/** Why a card refuses an act for good, and what can be done instead. */
+const closedDetails: Readonly<Partial<Record<LifeStatus, string>>> = {
+  '41': 'The card is 41 (Lost). Replace it.',
+  '43': 'The card is 43 (Stolen). Replace it.',
+  '46': 'The card is 46 (Closed). Create another card.',
+  '83': 'The card is 83 (Destroyed). Replace it.',
+  '54': 'The card is 54 (Expired). Renew or replace it, within the months of grace of its product.',
+  retired: 'The card is retired. Another card took its place: see replacedBy and the history.',
+}
+
+/** Describes why a card in a status refuses an act. */
+export const describeClosed = (status: LifeStatus): string | undefined => closedDetails[status]
+
 /** Lists the statuses that a client can set on a card. */
 export const listLifeMoves = (status: LifeStatus): readonly CardStatusCode[] =>
   status === 'retired' ? allowedMoves('62').filter((code) => code !== '00') : allowedMoves(status)

@@ -102,9 +102,10 @@ export const problemKinds = {
     status: 409,
     title: 'The card is closed permanently.',
     explanation:
-      'The card is lost, stolen, closed, expired or destroyed. Its PIN and CVV can no longer be ' +
-      'set, read, blocked or unblocked, and its data is no longer disclosed. Its statuses can ' +
-      'still be read. Create a new card instead.',
+      'The card is lost, stolen, closed, expired, destroyed, or retired by its successor. Its ' +
+      'PIN and CVV can no longer be set, read, blocked or unblocked, and its data is no longer ' +
+      'disclosed. Its statuses can still be read. The detail says what to do: replace a lost, ' +
+      'stolen or destroyed card, renew an expired one, use the successor of a retired one.',
   },
   ...cardLifeConflicts,
   card_without_chip: {

@@ -94,10 +94,10 @@ test('a wrong command line is answered with the correction', async () => {
 
 test('a refusal names what does not exist', async () => {
   const missing: readonly (readonly [words: readonly string[], said: RegExp])[] = [
-    [['keys', 'rotate', 'foo'], /^No key of the installation has this name\./],
-    [['clients', 'rotate-secret', 'nobody'], /^No client has this clientId\./],
-    [['terminal', '--link', 'nope'], /^No link has this linkName\./],
-    [['products', 'show', '77'], /^No product has this productId\./],
+    [['keys', 'rotate', 'foo'], /No key of the installation has this name\./],
+    [['clients', 'rotate-secret', 'nobody'], /No client has this clientId\./],
+    [['terminal', '--link', 'nope'], /No link has this linkName\./],
+    [['products', 'show', '77'], /No product has this productId\./],
   ]
   for (const [words, said] of missing) {
     const { code, stderr } = await pinfold(env, ...words)

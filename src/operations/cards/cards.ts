@@ -1,5 +1,6 @@
 import { setImmediate as letOthersRun } from 'node:timers/promises'
 import { formatDate, toExpiry } from '../../domain/calendar.ts'
+import { describeClosed, findLifeStatus, type LifeStatus } from '../../domain/card-life.ts'
 import * as cardStatuses from '../../domain/card-status.ts'
 import type { Requester } from '../../domain/client.ts'
 import type { DeliveryStatus } from '../../domain/delivery.ts'
@@ -199,14 +200,17 @@ export const statusNow = (
   { statusCode, validUntil }: Pick<storedCards.CardRow, 'statusCode' | 'validUntil'>,
 ): cardStatuses.CardStatusCode => cardStatuses.statusAt(statusCode, toExpiry(validUntil), now())
 
+/** Returns the refusal of an act that a status does not allow, with what to do instead. */
+export const cardClosed = (status: LifeStatus): Problem =>
+  new Problem('card_closed', { detail: describeClosed(status) })
+
 /** @throws `Problem` `card_closed` for a card in a final status, or a retired one. */
 export function refuseClosed(
   context: CardContext,
   card: Pick<storedCards.CardWithProduct, 'statusCode' | 'validUntil' | 'isRetired'>,
 ): void {
-  if (card.isRetired || cardStatuses.isFinal(statusNow(context, card))) {
-    throw new Problem('card_closed')
-  }
+  const status = findLifeStatus(statusNow(context, card), card.isRetired)
+  if (status === 'retired' || cardStatuses.isFinal(status)) throw cardClosed(status)
 }
 
 /**

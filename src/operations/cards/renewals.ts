@@ -104,8 +104,8 @@ export async function planRenewal(
   renewal: Pick<Renewal, 'step' | 'expiry'>,
   today: string,
 ): Promise<PlannedRenewal> {
-  refuseRenewal(card, findStatus(context, card), today)
   await refuseReplaced(context, card, today)
+  refuseRenewal(card, findStatus(context, card), today)
   return {
     plasticNumber: nextPlasticNumber(card),
     isCurrent: card.cardType === 'Virtual',
@@ -135,7 +135,8 @@ export const cancelRenewal = (
   commitOnce<null>(context, request, async (claimFor) => {
     const card = await findCard(context, requester, publicToken)
     const { waitingDeliveryStatus, waitingNumber } = card
-    if (lifeActs[findStatus(context, card)].renew === 'no') throw new Problem('card_closed')
+    const status = findStatus(context, card)
+    if (lifeActs[status].renew === 'no') throw cards.cardClosed(status)
     if (waitingNumber === null) throw new Problem('nothing_to_migrate')
     const isOnItsWay = waitingDeliveryStatus !== 'Ordered' && waitingDeliveryStatus !== 'Returned'
     if (isOnItsWay && !isNotReceived) throw new Problem('renewal_produced')
@@ -246,13 +247,13 @@ const isWithinGrace = (card: stored.CardToRenew, today: string): boolean =>
 
 /** Returns the number of the plastic that waits. */
 function findMigrated(card: stored.CardToRenew, status: LifeStatus, today: string): number {
-  if (lifeActs[status].renew === 'no') throw new Problem('card_closed')
+  if (lifeActs[status].renew === 'no') throw cards.cardClosed(status)
   const { isPlasticInactive, plasticNumber, waitingDeliveryStatus, waitingNumber } = card
   if (waitingNumber === null && isPlasticInactive && status === '00') {
     refuseReturned(card)
     return plasticNumber
   }
-  if (waitingNumber !== null && card.validUntil < today) throw new Problem('card_closed')
+  if (waitingNumber !== null && card.validUntil < today) throw cards.cardClosed('54')
   if (waitingNumber === null && isPlasticInactive) {
     const detail = `The card must be active (00) before plastic ${plasticNumber} is activated.`
     throw new Problem('nothing_to_migrate', { detail })
@@ -289,7 +290,7 @@ async function refuseReplaced(
 function refuseRenewal(card: stored.CardToRenew, status: LifeStatus, today: string): void {
   const { waitingExpiryDate, waitingNumber } = card
   const { renew } = lifeActs[status]
-  if (renew === 'no') throw new Problem('card_closed')
+  if (renew === 'no') throw cards.cardClosed(status)
   if (waitingNumber !== null && waitingExpiryDate !== null && waitingExpiryDate >= today) {
     const detail = `Plastic ${waitingNumber} waits, with the expiry ${card.validUntil}.`
     throw new Problem('renewal_in_progress', { detail })
@@ -343,7 +344,7 @@ function nextPlasticNumber({ newestNumber }: stored.CardToRenew): number {
 }
 
 function refuseConversion(card: stored.CardToRenew, status: LifeStatus): void {
-  if (status === 'retired' || isFinal(status)) throw new Problem('card_closed')
+  if (status === 'retired' || isFinal(status)) throw cards.cardClosed(status)
   if (card.cardType === 'Physical') {
     throw new Problem('conversion_not_supported', { detail: 'The card is physical.' })
   }

@@ -194,8 +194,9 @@ async function refuseReplacement(
   const replacedBy = await stored.findSuccessor(context.database, card, today)
   if (replacedBy !== null) throw alreadyReplaced(replacedBy)
   const status = cards.statusNow(context, card)
-  const { replace } = lifeActs[findLifeStatus(status, card.isRetired)]
-  if (replace === 'no') throw new Problem('card_closed')
+  const lifeStatus = findLifeStatus(status, card.isRetired)
+  const { replace } = lifeActs[lifeStatus]
+  if (replace === 'no') throw cards.cardClosed(lifeStatus)
   if (replace !== 'yes' && card.validUntil < findGraceStart(card.graceMonths, today)) {
     const detail = `The card expired after ${card.validUntil}, too long ago to be replaced.`
     throw new Problem('card_closed', { detail })

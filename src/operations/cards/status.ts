@@ -92,12 +92,17 @@ function refuseMove(
     throw new Problem('card_status_conflict', { detail })
   }
   const allowed = moves.map(nameStatus)
-  const offer = allowed.length > 0 ? `It may become ${allowed.join(', ')}` : 'This status is final'
+  const offer = allowed.length > 0 ? `It may become ${allowed.join(', ')}` : offerAfterEnd(from)
   const state = isRetired ? ' and retired, because another card took its place' : ''
   const detail =
     `The card is ${nameStatus(from)}${state}; ` + `it cannot become ${nameStatus(to)}. ${offer}.`
   throw new Problem('card_status_conflict', { detail })
 }
+
+const offerAfterEnd = (from: cardStatuses.CardStatusCode): string =>
+  from === '54'
+    ? 'A renewal makes it active again, within the months of grace of its product'
+    : 'This status is final'
 
 /** `62 (Restricted)` */
 const nameStatus = (code: cardStatuses.CardStatusCode): string =>

@@ -71,7 +71,7 @@ for (const isSwept of [true, false]) {
         retirements: 1,
       })
       const renewed = await act(publicToken, 'renew', { activateNow: true })
-      assert.deepEqual([renewed.status, renewed.json.code], [409, 'card_closed'])
+      assert.deepEqual([renewed.status, renewed.json.code], [409, 'card_already_replaced'])
       const successor = `/cards/${replaced.json.publicToken}/status`
       const body = { cardStatusCode: '46' }
       assert.equal((await service.call('PUT', successor, { body })).status, 204)
@@ -124,5 +124,5 @@ test('a successor that expired unused is retired when the card is replaced again
   assert.equal(second.status, 200, second.text)
   const passedOver = first.json.publicToken
   assert.deepEqual(await readCard(passedOver), { status: '54', isRetired: true, retirements: 1 })
-  assert.equal((await act(passedOver, 'renew')).json.code, 'card_closed')
+  assert.equal((await act(passedOver, 'renew')).json.code, 'card_already_replaced')
 })

@@ -155,6 +155,7 @@ export function apply(line: ModelLine, step: ModelStep): Outcome {
 function renew(line: ModelLine, step: ModelStep): Outcome {
   const { today } = line
   const card = findCard(line, step.card)
+  if (hasSuccessor(line, step.card)) return { line, answer: 'card_already_replaced' }
   const { renew: allowed } = lifeActs[tellLifeStatus(card, today)]
   if (allowed === 'no') return { line, answer: 'card_closed' }
   if (card.waiting !== null && lastDay(card.waiting) >= today) {
@@ -163,7 +164,6 @@ function renew(line: ModelLine, step: ModelStep): Outcome {
   if (allowed === 'within_grace' && !isWithinGrace(card, today)) {
     return { line, answer: 'card_closed' }
   }
-  if (hasSuccessor(line, step.card)) return { line, answer: 'card_already_replaced' }
   const isPast = lastDay(card.expiry) < today
   if (step.do === 'renewSame' && isPast) return { line, answer: 'card_closed' }
   if (step.do === 'renew' && addDays(today, earliestDays) < lastDay(card.expiry)) {

@@ -69,7 +69,7 @@ async function bring(status: LifeStatus, cardType: CardType): Promise<string> {
 }
 
 const refusals = {
-  renew: { expected: 204, codes: ['card_closed'] },
+  renew: { expected: 204, codes: ['card_closed', 'card_already_replaced'] },
   replace: { expected: 200, codes: ['card_closed', 'card_already_replaced'] },
   convert: { expected: 200, codes: ['card_closed', 'card_status_conflict'] },
 } as const

@@ -165,7 +165,8 @@ const describe: Readonly<Record<string, Describe>> = {
   maximum: ({ limit }) => `must be ${limit} or less`,
   pattern: ({ pattern }) => sentenceByPattern.get(String(pattern)) ?? `must match ${pattern}`,
   format: ({ format }, formats) => formats[String(format)] ?? `must have the form ${format}`,
-  minProperties: () => 'must be given',
+  minProperties: ({ limit }) =>
+    limit === 1 ? 'must have at least one member' : `must have ${limit} members or more`,
   maxProperties: ({ limit }) => `must have ${limit} members or fewer`,
   minItems: ({ limit }) => `must have ${limit} ${limit === 1 ? 'entry' : 'entries'} or more`,
   maxItems: ({ limit }) => `must have ${limit} ${limit === 1 ? 'entry' : 'entries'} or fewer`,

@@ -176,7 +176,9 @@ function parseKind(query: Static<typeof cardSchemas.ListCardsQuerySchema>): Card
   const isAlone = customerReference === undefined && cardStatusCode === undefined
   if (kind === null || (kinds.length === 1 && isAlone)) return kind
   const named = ['expiringBefore', 'cardProduct', 'cardType'].find((name) => name in query)
-  const detail = 'cannot be combined with the other filters; only cardType with cardProduct can'
+  const detail =
+    'cannot be combined with the other filters. cardType and cardProduct can be combined, and so ' +
+    'can customerReference and cardStatusCode'
   throw validationFailed(parameterFault(metadata.length > 0 ? 'metadata' : (named ?? ''), detail))
 }
 

@@ -57,7 +57,7 @@ export const kindFilters = {
     Type.String({
       format: 'calendar-date',
       maxLength: 10,
-      description: 'Neither closed nor expired, and expired on this day.',
+      description: 'Open cards whose last day is before this day.',
       examples: ['2030-12-01'],
     }),
   ),

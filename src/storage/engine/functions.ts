@@ -111,18 +111,22 @@ export async function distributeInstalled(connection: Connection): Promise<void>
 }
 
 /**
- * Lists the functions that run on the nodes of a cluster: the distributed ones, and those that they
- * call.
+ * Lists the functions that run on the nodes of a cluster, the distributed ones and those that they
+ * call: each after the functions that it calls.
  */
-function listNodeFunctions(files: readonly FunctionFile[]): readonly FunctionFile[] {
-  const needed = new Set(files.filter(({ distributedBy }) => distributedBy !== null))
-  // Functions that are added during the loop are visited, too.
-  for (const { text } of needed) {
-    for (const file of files) {
-      if (new RegExp(`\\b${file.functionName}\\(`).test(text)) needed.add(file)
+export function listNodeFunctions(files: readonly FunctionFile[]): readonly FunctionFile[] {
+  const visited = new Set<FunctionFile>()
+  const listed: FunctionFile[] = []
+  function visit(file: FunctionFile): void {
+    if (visited.has(file)) return
+    visited.add(file)
+    for (const other of files) {
+      if (new RegExp(`\\b${other.functionName}\\(`).test(file.text)) visit(other)
     }
+    listed.push(file)
   }
-  return [...needed]
+  for (const file of files) if (file.distributedBy !== null) visit(file)
+  return listed
 }
 
 /**
@@ -131,8 +135,7 @@ function listNodeFunctions(files: readonly FunctionFile[]): readonly FunctionFil
  */
 export async function distributeFunctions(connection: Connection): Promise<void> {
   const files = listNodeFunctions(await readFunctionFiles())
-  // Called functions come before their callers.
-  for (const { beside, distributedBy, functionName } of files.toReversed()) {
+  for (const { beside, distributedBy, functionName } of files) {
     const found = firstRow(await selectSignature(connection, { functionName }))
     if (!found) throw new Error(`The function ${functionName} is not installed.`)
     const { signature } = found

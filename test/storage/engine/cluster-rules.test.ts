@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { readFunctionFiles } from '../../../src/storage/engine/functions.ts'
+import { listNodeFunctions, readFunctionFiles } from '../../../src/storage/engine/functions.ts'
 import { placement } from '../../../src/storage/engine/placement.ts'
 import { listDocumented } from '../../support/cluster-document.ts'
 import { listRefusals } from '../../support/cluster-rules.ts'
@@ -54,6 +54,17 @@ test('functions that read tables are in PL/pgSQL: a cluster refuses parameters o
     refused.map(({ fileName }) => fileName),
     [],
   )
+})
+
+test('a cluster creates each function after those that it calls', async () => {
+  const listed = listNodeFunctions(await readFunctionFiles())
+  const early = listed.flatMap(({ functionName, text }, at) =>
+    listed
+      .slice(at + 1)
+      .filter((later) => new RegExp(`\\b${later.functionName}\\(`).test(text))
+      .map((later) => `${functionName} before ${later.functionName}`),
+  )
+  assert.deepEqual(early, [])
 })
 
 test('a name belongs to one statement only', async () => {

@@ -4135,7 +4135,7 @@ export interface operations {
                 readonly customerReference?: string;
                 readonly cardStatusCode?: "00" | "02" | "41" | "43" | "46" | "54" | "62" | "83";
                 /**
-                 * @description Neither closed nor expired, and expired on this day.
+                 * @description Open cards whose last day is before this day.
                  * @example 2030-12-01
                  */
                 readonly expiringBefore?: string;

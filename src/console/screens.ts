@@ -1,5 +1,7 @@
 import type { Act, Screen } from './screen.ts'
-import { approvalActs, approvalScreen, approvalsScreen } from './screens/approvals.ts'
+import { approvalScreen } from './screens/approval.ts'
+import { approvalActs } from './screens/approval-decisions.ts'
+import { approvalsScreen } from './screens/approvals.ts'
 import { auditLogScreen, succeedLogAct } from './screens/audit-log.ts'
 import { authorizationScreen } from './screens/authorization.ts'
 import { authorizationsScreen } from './screens/authorizations.ts'

@@ -22,6 +22,7 @@ const styles = [
   'home',
   'clock',
   'card',
+  'approvals',
   'operation',
   'telephone',
   'print',

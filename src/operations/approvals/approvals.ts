@@ -1,4 +1,5 @@
 import * as rules from '../../domain/approval.ts'
+import { toMembers } from '../../domain/members.ts'
 import type { Person } from '../../domain/person.ts'
 import { Problem } from '../../domain/problem.ts'
 import type { Hsm } from '../../hsm/contract/hsm.ts'
@@ -13,6 +14,7 @@ import {
 } from '../../storage/approvals/approvals.ts'
 import type { Connection, Database } from '../../storage/engine/database.ts'
 import { type ApprovalBackground, findBackground } from './background.ts'
+import type { ApprovalSubject } from './subject-state.ts'
 
 /** The dependencies of the operations on approvals. */
 export interface ApprovalContext {
@@ -61,6 +63,10 @@ export interface Approval {
   readonly state: rules.ApprovalState
   readonly method: string
   readonly path: string
+  /** The key, link or client that the request names; null without one. */
+  readonly subject: string | null
+  /** The reason in the request; null without one, and after the payload was deleted. */
+  readonly reason: string | null
   /** The scopes of the route. The caller and the approver each need one of them. */
   readonly scopes: readonly string[]
   /** SHA-256 of the payload, in hexadecimal. */
@@ -97,10 +103,14 @@ export function parseRequester({ requesterPerson }: ApprovalRow): Person | null 
   return { ...stored, authenticatedAt: new Date(stored.authenticatedAt) }
 }
 
-/** Describes the parts that every reader of approvals can see. */
-function describeApproval(row: ApprovalRow): Approval {
+/**
+ * Describes the parts that every reader of approvals can see.
+ * @param payload null after its deletion.
+ */
+function describeApproval(row: ApprovalRow, payload: string | null): Approval {
   const requester = parseRequester(row)
   const { deciderId, deciderName, kind } = row
+  const { reason } = toMembers(payload && rules.parsePayload(payload).body)
   return {
     approvalId: row.approvalId,
     kind,
@@ -108,6 +118,8 @@ function describeApproval(row: ApprovalRow): Approval {
     state: row.state,
     method: row.method,
     path: row.path,
+    subject: nameSubject(JSON.parse(row.subject) as ApprovalSubject),
+    reason: typeof reason === 'string' ? reason : null,
     scopes: row.access,
     payloadHash: Buffer.from(row.payloadHash).toString('hex'),
     requestedBy: {
@@ -126,11 +138,25 @@ function describeApproval(row: ApprovalRow): Approval {
   }
 }
 
+/** A key and a link belong to a client: they are the nearer subject. */
+const nameSubject = ({ clientId, key, linkName }: ApprovalSubject): string | null =>
+  key ?? linkName ?? clientId
+
 const composeParty = (id: string, name: string | null): NamedParty => ({
   id,
   name,
   isPerson: name !== null,
 })
+
+const revealColumn = async (
+  hsm: Hsm,
+  row: ApprovalRow,
+  column: 'payload' | 'outcome',
+): Promise<string | null> => {
+  const sealed = row[column]
+  const { approvalId } = row
+  return sealed && hsm.revealRecord('approval', rules.approvalSubject(approvalId, column), sealed)
+}
 
 /** Returns an approval with its payload and, if the viewer has access, its outcome. */
 export async function showApproval(
@@ -139,16 +165,14 @@ export async function showApproval(
   viewer: Party,
   row: ApprovalRow,
 ): Promise<ShownApproval> {
-  const open = (column: 'payload' | 'outcome', sealed: Uint8Array | null) =>
-    sealed && hsm.revealRecord('approval', rules.approvalSubject(row.approvalId, column), sealed)
   // The outcome may be a key block. A viewer without access to the route does not get it here
   // either.
   const mayHave =
     viewer.clientId === row.requesterId || row.access.some((scope) => viewer.scopes.has(scope))
-  const payload = await open('payload', row.payload)
-  const outcome = mayHave ? await open('outcome', row.outcome) : null
+  const payload = await revealColumn(hsm, row, 'payload')
+  const outcome = mayHave ? await revealColumn(hsm, row, 'outcome') : null
   return {
-    ...describeApproval(row),
+    ...describeApproval(row, payload),
     ...(await findBackground(connection, row, payload)),
     payload,
     outcome: outcome === null ? null : (JSON.parse(outcome) as unknown),
@@ -188,7 +212,7 @@ type ListedApproval = Approval & { readonly position: ApprovalPosition }
 
 /** Lists approvals, newest first. A viewer without access to all gets their own. */
 export async function listApprovals(
-  { database }: Pick<ApprovalContext, 'database'>,
+  { database, hsm }: Pick<ApprovalContext, 'database' | 'hsm'>,
   viewer: Party,
   filter: ApprovalFilter,
   page: { readonly after: ApprovalPosition | null; readonly limit: number },
@@ -198,7 +222,12 @@ export async function listApprovals(
   const requesterId = seesAll(viewer) ? filter.requesterId : viewer.clientId
   const { state } = filter
   const rows = await listApprovalRows(database, { state, requesterId }, page.after, page.limit)
-  return rows.map((row) => ({ ...describeApproval(row), position: row }))
+  return Promise.all(
+    rows.map(async (row) => ({
+      ...describeApproval(row, await revealColumn(hsm, row, 'payload')),
+      position: row,
+    })),
+  )
 }
 
 /** Counts the requesters' approvals of their own requests within the last 30 days. */

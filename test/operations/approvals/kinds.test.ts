@@ -198,7 +198,30 @@ test('an erasure is begun once, and what it was of is forgotten with its end', a
   )
   const withdrawn = await callAs(service, sue, 'POST', '/audit/erasures', { body })
   const path = `/approvals/${withdrawn.body.approvalId}`
+  const newest = async () => (await callAs(service, sol, 'GET', '/approvals?limit=1')).body[0]
+  const { approvalId, reason, subject } = await newest()
+  assert.deepEqual(
+    [approvalId, reason, subject],
+    [withdrawn.body.approvalId, 'They asked for it', null],
+  )
   assert.equal((await callAs(service, sue, 'POST', `${path}/withdraw`)).body.payload, null)
+  assert.equal((await newest()).reason, null)
+})
+
+test('the list of approvals has the reason of each request, and the client that it names', async () => {
+  const body = { publicTokens: ['1000000001', '1000000002', '1000000003'], kind: 'pin' }
+  const person = somebody('lis', 'support-lead')
+  const asked = async (at: Person, path: string, body: object) => {
+    const { body: approval, status } = await callAs(service, at, 'POST', path, { body })
+    assert.equal(status, 202, JSON.stringify(approval))
+    const listed = await callAs(service, sol, 'GET', '/approvals?limit=1')
+    return [listed.body[0].approvalId === approval.approvalId, listed.body[0]] as const
+  }
+  const [isNewest, unblock] = await asked(person, '/cards/unblock', { ...body, reason: 'Outage 7' })
+  assert.deepEqual([isNewest, unblock.reason, unblock.subject], [true, 'Outage 7', null])
+  const client = { clientId: 'listed', clientName: 'Listed', kind: 'admin', scopes: ['admin'] }
+  const [isLater, registration] = await asked(sue, '/clients', { ...client, jwks: newJwks() })
+  assert.deepEqual([isLater, registration.reason, registration.subject], [true, null, 'listed'])
 })
 
 test('many cards are unblocked once another person has approved, and few at once', async () => {

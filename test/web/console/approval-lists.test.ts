@@ -1,7 +1,7 @@
 /** The lists of approvals in the console show what belongs in them, however much else there is. */
 import assert from 'node:assert/strict'
 import { before, test } from 'node:test'
-import { type Browser, openBrowser } from '../../support/browser.ts'
+import { type Browser, hiddenFields, openBrowser } from '../../support/browser.ts'
 import { sql } from '../../support/service.ts'
 import { type Console, linkOf, openConsole } from '../support/console.ts'
 import { askForAdministrator } from '../support/console-world.ts'
@@ -9,7 +9,10 @@ import { askForAdministrator } from '../support/console-world.ts'
 let service: Console
 let browser: Browser
 before(async () => {
-  service = await openConsole({ APPROVALS: 'administrator' })
+  service = await openConsole({
+    APPROVALS: 'administrator,unblock-cards',
+    APPROVALS_UNBLOCK_CARDS: '1',
+  })
   browser = openBrowser()
   assert.equal((await browser.visit(linkOf(service, 'Sol Security'))).status, 200)
   const { approvalId } = await askForAdministrator(service, 'admin-of-sol')
@@ -25,7 +28,7 @@ before(async () => {
     service.database,
     `insert into approval (approval_id, kind, method, path, access, payload, payload_hash, subject,
        state_digest, requester_id, request_id, requester_parties, requested_at)
-     select gen_random_uuid(), kind, method, path, access, payload, payload_hash, subject,
+     select gen_random_uuid(), kind, method, path, access, null, payload_hash, subject,
        state_digest, 'another', request_id, requester_parties, requested_at
      from approval, generate_series(1, 100)
      where approval_id = $1::uuid returning approval_id`,
@@ -50,4 +53,43 @@ test('the list of decisions does not say that there are none while there is a ne
     `${service.url('')}/console/approvals?${query.replaceAll('&amp;', '&')}`,
   )
   assert.match(next.text, /Expired/)
+})
+
+test('an approver sees what a client loses and gets, as long as the request waits', async () => {
+  const { json, status, text } = await service.call('PATCH', '//clients/demo-admin', {
+    as: 'admin',
+    listener: 'private',
+    body: { clientName: 'Renamed', scopes: ['admin'] },
+  })
+  assert.equal(status, 202, text)
+  const address = `${service.url('')}/console/approvals/${json.approvalId}`
+  const page = await browser.visit(address)
+  assert.match(page.text, /<del><bdi>[^<]+<\/bdi><\/del> → <ins><bdi>Renamed<\/bdi><\/ins>/)
+  assert.match(page.text, /<del><code>− audit\.read<\/code><\/del>/)
+  assert.match(page.text, /<\/del> <code>admin<\/code>/)
+  await service.call('POST', `//approvals/${json.approvalId}/withdraw`, {
+    as: 'admin',
+    listener: 'private',
+  })
+  const over = await browser.visit(address)
+  assert.doesNotMatch(over.text, /<ins>|<button>Approve/)
+  assert.match(over.text, /Withdrawn.*Not executed.*It was withdrawn, and is not executed/s)
+})
+
+test('the list shows the reason of a request, and the whole reason stands first on its page', async () => {
+  const reason = 'An outage of the network on Friday, "case 2210", counted <b>each</b> PIN twice'
+  const support = openBrowser()
+  await support.visit(linkOf(service, 'support'))
+  const form = await support.visit(`${service.url('')}/console/unblock`)
+  const asked = await support.send(`${service.url('')}/console/unblock`, {
+    ...hiddenFields(form),
+    kind: 'pin',
+    tokens: '1000000001 1000000002',
+    reason,
+  })
+  assert.equal(asked.status, 200, asked.text)
+  const escaped = reason.replaceAll('"', '&quot;').replaceAll(/<(\/?b)>/g, '&lt;$1&gt;')
+  assert.ok(asked.text.includes(`<blockquote class="asked"><bdi>${escaped}</bdi>`), asked.text)
+  const page = await browser.visit(`${service.url('')}/console/approvals`)
+  assert.ok(page.text.includes(`title="${escaped}"`))
 })

@@ -224,7 +224,7 @@ suite('daily tasks of operators', { skip: chromium.leftOut }, () => {
           .first()
           .click()
         await page.waitForURL('**/console/approvals/*')
-        assert.ok((await readText(page)).includes(`"clientId": "${clientId}"`))
+        assert.ok((await readText(page)).includes(`Client ${clientId}`))
         await page.getByRole('link', { name: 'Sign in again to approve' }).click()
         await page.getByRole('button', { name: 'Sign in again as Sol Security' }).click()
         await page.waitForURL('**/console/approvals/*')
@@ -232,7 +232,10 @@ suite('daily tasks of operators', { skip: chromium.leftOut }, () => {
         await page.getByText('It is approved, and will be executed shortly.').waitFor()
         await carryOut(service)
         await page.reload()
-        assert.match(await readText(page), /State Done .*Decided by Sol Security.*Outcome 201/)
+        assert.match(
+          await readText(page),
+          /Approved Sol Security .*Executed 201 .*It was approved and executed/,
+        )
       })
     })
   }

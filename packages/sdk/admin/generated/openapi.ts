@@ -1944,6 +1944,10 @@ export interface components {
             readonly state: "waiting" | "approved" | "done" | "failed" | "refused" | "withdrawn" | "expired" | "stale";
             readonly method: string;
             readonly path: string;
+            /** @description The key, link or client that the request names; null without one. */
+            readonly subject: string | null;
+            /** @description The reason in the request; null without one, and after it was deleted. */
+            readonly reason: string | null;
             /** @description The approver needs one of these, and `approve`. */
             readonly scopes: readonly string[];
             /** @description SHA-256 of `payload`, in hexadecimal. */
@@ -3399,6 +3403,10 @@ export interface components {
             readonly state: "waiting" | "approved" | "done" | "failed" | "refused" | "withdrawn" | "expired" | "stale";
             readonly method: string;
             readonly path: string;
+            /** @description The key, link or client that the request names; null without one. */
+            readonly subject: string | null;
+            /** @description The reason in the request; null without one, and after it was deleted. */
+            readonly reason: string | null;
             /** @description The approver needs one of these, and `approve`. */
             readonly scopes: readonly string[];
             /** @description SHA-256 of `payload`, in hexadecimal. */

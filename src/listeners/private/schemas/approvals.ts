@@ -25,6 +25,12 @@ const members = {
   state: states,
   method: Type.String(),
   path: Type.String(),
+  subject: Type.Union([Type.String(), Type.Null()], {
+    description: 'The key, link or client that the request names; null without one.',
+  }),
+  reason: Type.Union([Type.String(), Type.Null()], {
+    description: 'The reason in the request; null without one, and after it was deleted.',
+  }),
   scopes: Type.Array(Type.String(), {
     description: 'The approver needs one of these, and `approve`.',
   }),

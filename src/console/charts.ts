@@ -119,9 +119,7 @@ function figure(drawing: Drawing, isMeasured: boolean, ceiling: number, drawn: C
     <figcaption>${legend}</figcaption>
     <div class="plot">
       <p class="heights" aria-hidden="true">
-        ${[1, 0.5, 0].map(
-          (share) => html`<span>${shortNumbers.format(ceiling * share)}${unit}</span>`,
-        )}
+        ${[ceiling, ceiling / 2, 0].map((value) => html`<span>${heightText(value, unit)}</span>`)}
       </p>
       <svg class="chart" viewBox="0 0 ${size.width} ${size.height}" preserveAspectRatio="none"
         role="img" aria-label="${title}">
@@ -134,6 +132,10 @@ function figure(drawing: Drawing, isMeasured: boolean, ceiling: number, drawn: C
     ${valueTable(drawing)}
   </figure>`
 }
+
+/** A count has no halves: its height has no text. */
+const heightText = (value: number, unit: string): string =>
+  unit !== '' || Number.isInteger(value) ? `${shortNumbers.format(value)}${unit}` : ''
 
 const valueTable = ({ points, rowTitle, series, title }: Drawing): Html =>
   html`<details>

@@ -88,3 +88,14 @@ test('a line is broken where nothing was measured, and a chart of nothing says s
     )
   }
 })
+
+test('a height of a chart of counts is a whole number, and is left out otherwise', () => {
+  const heights = (drawing: { unit?: string }) =>
+    [
+      ...String(lines({ ...drawn, ...drawing, points: [{ label: '0', values: [1, 0] }] })).matchAll(
+        /<span>([^<]*)<\/span>/g,
+      ),
+    ].flatMap(([, text]) => (/^[\d. ms]*$/.test(text ?? '') ? [text] : []))
+  assert.deepEqual(heights({}).slice(0, 3), ['1', '', '0'])
+  assert.deepEqual(heights({ unit: ' ms' }).slice(0, 3), ['1 ms', '0.5 ms', '0 ms'])
+})

@@ -1,5 +1,5 @@
 import type { Static, TSchema } from 'typebox'
-import { type Content, type Html, html } from '../listeners/http/html.ts'
+import { type Content, Html, html } from '../listeners/http/html.ts'
 import { toProblem } from './console.ts'
 import { cursorAfter } from './desk-parts.ts'
 import { path, type Visit } from './screen.ts'
@@ -34,7 +34,8 @@ export async function list<Schema extends TSchema>(
 type Column = string | { readonly title: string; readonly isNumber: true }
 
 /**
- * Renders a table that scrolls when it is too wide.
+ * Renders a table, which scrolls if it is too wide. A telephone stacks the cells of a row, each
+ * under the title of its column (web/console/styles/tables.css).
  * @param empty the advice for an empty table
  */
 export const listed = (
@@ -46,9 +47,9 @@ export const listed = (
   rows.length === 0
     ? html`<p class="empty">${empty}</p>`
     : html`<div class="scroll" tabindex="0" role="region" aria-label="${name}">
-        <table>
+        <table class="list">
           <thead><tr>${columns.map(columnHead)}</tr></thead>
-          <tbody>${rows}</tbody>
+          <tbody>${rows.map((row) => titleCells(row, columns))}</tbody>
         </table>
       </div>`
 
@@ -57,6 +58,24 @@ function columnHead(column: Column): Html {
   return typeof column === 'string'
     ? html`<th scope="col">${column}</th>`
     : html`<th scope="col" class="number">${column.title}</th>`
+}
+
+/**
+ * Adds the title of its column to each cell. No text of a cell can be taken for an element, because
+ * its `<` is escaped.
+ */
+function titleCells(row: Content, columns: readonly Column[]): Html {
+  let at = 0
+  const markup = String(html`${row}`).replaceAll(/<(tr|th|td)\b/g, (start, element) => {
+    if (element === 'tr') {
+      at = 0
+      return start
+    }
+    const column = columns[at] ?? ''
+    at += 1
+    return `${start}${html` data-title="${typeof column === 'string' ? column : column.title}"`}`
+  })
+  return new Html(markup)
 }
 
 /** Renders links to the next page, if any, and to the first. */

@@ -17,6 +17,7 @@ const styles = [
   'colours',
   'frame',
   'parts',
+  'tables',
   'forms',
   'charts',
   'home',

@@ -2,7 +2,7 @@
 export class Html {
   readonly #markup: string
 
-  /** @internal by `html`, and by the renderer of the project's own documents. */
+  /** @internal by `html`, the console's tables, and the renderer of the project's documents. */
   constructor(markup: string) {
     this.#markup = markup
   }

@@ -243,6 +243,12 @@ suite('each screen', { skip: chromium.leftOut }, () => {
         assert.deepEqual(await faults(page), [], `${path} ${width} ${colorScheme}`)
         const wide = await page.evaluate(() => document.documentElement.scrollWidth - innerWidth)
         assert.ok(wide <= 0, `${path} is ${wide} pixels too wide for ${width}`)
+        if (width > 390) continue
+        const tables = page.locator('.scroll:has(> .list)')
+        const scrolled = await tables.evaluateAll((found) =>
+          found.filter((each) => each.scrollWidth > each.clientWidth).map((each) => each.ariaLabel),
+        )
+        assert.deepEqual(scrolled, [], `tables of ${path} that scroll sideways`)
       }
     })
   }

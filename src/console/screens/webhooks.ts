@@ -64,7 +64,7 @@ export const webhooksScreen: Screen = {
         </form>
         <live-region id="webhooks">${listed(
           title,
-          ['Endpoint', 'Status', 'Last 24 hours', 'Last failure', 'Client', 'Next delivery'],
+          ['Endpoint', 'Status', 'Last 24 hours', 'Last failure', 'Client'],
           entries.map((each) => webhookRow(visit, each)),
           client === ''
             ? html`No webhooks yet. A client adds one with POST /webhooks on the public
@@ -80,15 +80,16 @@ const webhookRow = (visit: Visit, webhook: Webhook): Content =>
   html`<tr>
     <th scope="row">
       <a class="cut address" href="${composePageUrl(webhook)}" title="${webhook.url}"
-        >${webhook.url}</a>
+        >${webhook.url.replace('https://', '')}</a>
     </th>
     <td>${stateBadge(webhook)}</td>
     <td>${renderLastDay(webhook)}</td>
     <td>${renderFailure(webhook)}</td>
     <td>
-      <div class="cut">${renderActor(visit, webhook.clientId, webhook.clientName)}</div>
+      <div class="cut client-name">
+        ${renderActor(visit, webhook.clientId, webhook.clientName)}
+      </div>
     </td>
-    <td>${instant(webhook.dueAt) ?? 'none'}</td>
   </tr>`
 
 /** Draws how many of the last day's events were delivered. */

@@ -128,3 +128,9 @@ export const freeTextSubject = (publicToken: string, plasticNumber: number): str
  */
 export const findGraceStart = (graceMonths: number, today: string): string =>
   expiryMonthsAfter(today, -graceMonths).lastDay()
+
+/**
+ * The largest count of the cards that expire in a month, so that its cost does not grow with the
+ * number of cards.
+ */
+export const expiringCardsMost = 20_000

@@ -61,6 +61,7 @@ import {
 } from '../../src/storage/cards/changes.ts'
 import { insertCard, type NewCardRow } from '../../src/storage/cards/create-card.ts'
 import { recordDisclosure } from '../../src/storage/cards/disclosures.ts'
+import { countCardsExpiring } from '../../src/storage/cards/expiries.ts'
 import {
   deleteRetiredFingerprints,
   listChipsUnderKeys,
@@ -475,6 +476,8 @@ const calls: readonly ((database: Database, limit: number) => Promise<unknown>)[
     }),
   ),
   (database) => findNextExpiry(database),
+  (database, limit) =>
+    countCardsExpiring(database, { from: earlierDay, until: '2099-12-31' }, limit),
   ...[0, 1].map((noticesGiven) => (database: Database, limit: number) => {
     const from = { until: today, afterExpiryDate: '0001-01-01', afterToken: '' }
     return listDueNotices(database, { ...from, noticesGiven, limit })

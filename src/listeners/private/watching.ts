@@ -1,3 +1,4 @@
+import { countExpiries } from '../../operations/cards/expiries.ts'
 import { listSilentEndpoints } from '../../operations/decisions/watched-endpoints.ts'
 import { measureKeys } from '../../operations/keys/uses.ts'
 import { listLinks } from '../../operations/links/links.ts'
@@ -38,6 +39,7 @@ export interface Watching {
   readonly degradedEndpoints: () => ReturnType<typeof listSilentEndpoints>
   readonly keys: () => ReturnType<typeof measureKeys>
   readonly links: () => ReturnType<typeof listLinks>
+  readonly expiries: () => ReturnType<typeof countExpiries>
   /** The samples in the memory of this process, oldest first. */
   readonly samples: () => readonly Sample[]
   /** Takes a sample now. */
@@ -47,7 +49,7 @@ export interface Watching {
 interface Watched {
   /** Registers a function to call when the server closes. */
   onClose(stop: () => void): void
-  readonly cards: Parameters<typeof findBacklog>[0]
+  readonly cards: Parameters<typeof countExpiries>[0]
   readonly keys: Parameters<typeof measureKeys>[0]
   readonly links: Parameters<typeof listLinks>[0]
   readonly metrics: Metrics
@@ -79,6 +81,7 @@ export function createWatching({ cards, keys, links, metrics, onClose }: Watched
     degradedEndpoints: atMostEvery(goodForMs, () => listSilentEndpoints(cards)),
     keys: atMostEvery(goodForMs, () => measureKeys(keys)),
     links: atMostEvery(goodForMs, () => listLinks(links, '', linksMost)),
+    expiries: atMostEvery(goodForMs, () => countExpiries(cards)),
     samples: () => samples,
     sample,
   }

@@ -1,6 +1,7 @@
 /** Numbers for charts: what has yet to go out, how long calls take, how worn keys are. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { expiryMonthsAfter } from '../../../src/domain/calendar.ts'
 import { computeLatency } from '../../../src/listeners/private/watching.ts'
 import { openTestService, sql, type TestService } from '../../support/service.ts'
 
@@ -78,9 +79,42 @@ test('each key of the installation shows its age, and one that is too old is due
   assert.deepEqual([health.status, health.json.checks['keys:rotation'][0].status], [200, 'warn'])
 })
 
+test('open cards are counted by the month of their expiry, for twelve months', async () => {
+  const service = await openTestService()
+  const today = new Date().toISOString().slice(0, 10)
+  const [present = '', next = '', , , , , , , , , , last = ''] = Array.from(
+    { length: 12 },
+    (_, ahead) => expiryMonthsAfter(today, ahead).lastDay(),
+  )
+  const beyond = expiryMonthsAfter(today, 12).lastDay()
+  const expire = async (validUntil: string) => {
+    const { publicToken } = await service.createCard()
+    await sql(
+      service.database,
+      `update card set expiry_date = $2 where public_token = $1
+       returning public_token`,
+      [publicToken, validUntil],
+    )
+    return publicToken
+  }
+  for (const day of [present, next, next, last, beyond]) await expire(day)
+  const closed = await expire(next)
+  const body = { cardStatusCode: '41' }
+  await service.call('PUT', `/cards/${closed}/status`, { body })
+  const { json } = await readAs(service, 'expiries', 'keys.read')
+  assert.equal(json.length, 12)
+  assert.deepEqual(json[0], { month: present.slice(0, 7), cards: 1 })
+  assert.deepEqual(json[1], { month: next.slice(0, 7), cards: 2 })
+  assert.deepEqual(json[11], { month: last.slice(0, 7), cards: 1 })
+  assert.equal(
+    json.reduce((sum: number, { cards }: { cards: number }) => sum + cards, 0),
+    4,
+  )
+})
+
 test('figures are for support, and those of keys for whoever reads keys', async () => {
   const service = await openTestService()
-  for (const path of ['queues', 'latency', 'keys']) {
+  for (const path of ['queues', 'latency', 'keys', 'expiries']) {
     assert.equal((await readAs(service, path)).status, 200, path)
     const refused = await readAs(service, path, 'audit.read')
     assert.deepEqual([refused.status, refused.json.code], [403, 'insufficient_scope'], path)

@@ -8,7 +8,7 @@ test('a day of samples is kept and no more, the newest last', async (t) => {
   const { database, issuing } = await openTestService()
   const watching = createWatching({
     onClose: t.after.bind(t),
-    cards: { database },
+    cards: { database, now: () => new Date() },
     keys: { database },
     metrics: createMetrics(),
     links: { database, hsm: issuing.hsm, profiles: new Set(), tls: null, allowsPlain: true },

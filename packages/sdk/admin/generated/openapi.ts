@@ -1575,6 +1575,26 @@ export interface paths {
         readonly patch?: never;
         readonly trace?: never;
     };
+    readonly "/figures/expiries": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        /**
+         * Count cards by the month of their expiry
+         * @description Of all clients, for the present month and the next eleven months. Cards that are closed or expired are not counted.
+         */
+        readonly get: operations["countExpiries"];
+        readonly put?: never;
+        readonly post?: never;
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
     readonly "/health": {
         readonly parameters: {
             readonly query?: never;
@@ -2942,6 +2962,12 @@ export interface components {
             readonly requestedAt: string;
             /** @description Null until the erasure is complete. */
             readonly finishedAt: string | null;
+        };
+        readonly ExpiringCards: {
+            /** @description `YYYY-MM`. */
+            readonly month: string;
+            /** @description Counting stops at 20 000 cards. */
+            readonly cards: number;
         };
         readonly FoundAuthorization: {
             /** @description Of the card. */
@@ -10661,6 +10687,38 @@ export interface operations {
                 };
                 content: {
                     readonly "application/json": readonly components["schemas"]["KeyWear"][];
+                };
+            };
+            readonly 400: components["responses"]["MalformedRequest"];
+            readonly 401: components["responses"]["Unauthenticated"];
+            readonly 403: components["responses"]["InsufficientScope"];
+            readonly 421: components["responses"]["MisdirectedRequest"];
+            readonly 422: components["responses"]["ValidationFailed"];
+            readonly 429: components["responses"]["RateLimited"];
+            readonly 500: components["responses"]["InternalError"];
+            readonly 503: components["responses"]["Unavailable"];
+        };
+    };
+    readonly countExpiries: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description OK */
+            readonly 200: {
+                headers: {
+                    readonly "X-Request-Id": components["headers"]["X-Request-Id"];
+                    readonly "Api-Version": components["headers"]["Api-Version"];
+                    readonly RateLimit: components["headers"]["RateLimit"];
+                    readonly "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": readonly components["schemas"]["ExpiringCards"][];
                 };
             };
             readonly 400: components["responses"]["MalformedRequest"];

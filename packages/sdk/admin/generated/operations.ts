@@ -14,6 +14,7 @@ export const operationTable = {
   confirmClient: { method: 'POST', path: '/clients/{clientId}/confirm', calls: 'keyed' },
   countAuthorizations: { method: 'GET', path: '/figures/authorizations', calls: 'reads' },
   countAuthorizationsByClient: { method: 'GET', path: '/figures/authorizations/clients', calls: 'reads' },
+  countExpiries: { method: 'GET', path: '/figures/expiries', calls: 'reads' },
   createClient: { method: 'POST', path: '/clients', calls: 'keyed' },
   createLink: { method: 'POST', path: '/links', calls: 'keyed' },
   createProduct: { method: 'POST', path: '/products', calls: 'keyed' },

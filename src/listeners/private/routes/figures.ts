@@ -1,6 +1,11 @@
 import Type from 'typebox'
 import { keysOrSupport, type PrivateApi, support } from '../api.ts'
-import { KeyWearSchema, LatencyFiguresSchema, QueueFiguresSchema } from '../schemas/figures.ts'
+import {
+  ExpiringCardsSchema,
+  KeyWearSchema,
+  LatencyFiguresSchema,
+  QueueFiguresSchema,
+} from '../schemas/figures.ts'
 import { computeLatency } from '../watching.ts'
 
 const tags = ['Figures']
@@ -65,5 +70,21 @@ export function figureRoutes({ app, metrics, watching }: PrivateApi): void {
         ...key,
         rotationDueAt: rotationDueAt.toISOString(),
       })),
+  )
+  app.get(
+    '/figures/expiries',
+    {
+      config: keysOrSupport,
+      schema: {
+        operationId: 'countExpiries',
+        summary: 'Count cards by the month of their expiry',
+        description:
+          'Of all clients, for the present month and the next eleven months. Cards that are ' +
+          'closed or expired are not counted.',
+        tags,
+        response: { 200: Type.Array(ExpiringCardsSchema) },
+      },
+    },
+    () => watching.expiries(),
   )
 }

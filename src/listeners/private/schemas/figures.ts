@@ -1,4 +1,5 @@
 import Type from 'typebox'
+import { expiringCardsMost } from '../../../domain/card-life.ts'
 
 const msOrNull = Type.Union([Type.Number(), Type.Null()], {
   description: 'Milliseconds; null without calls.',
@@ -57,4 +58,13 @@ export const KeyWearSchema = Type.Object({
   uses: Type.Integer(),
   rotationDueAt: Type.String({ format: 'date-time' }),
   rotationDue: Type.Union([Type.Enum(['age', 'uses'] as const), Type.Null()]),
+})
+
+export const ExpiringCardsSchema = Type.Object({
+  month: Type.String({ description: '`YYYY-MM`.' }),
+  cards: Type.Integer({
+    minimum: 0,
+    maximum: expiringCardsMost,
+    description: 'Counting stops at 20 000 cards.',
+  }),
 })

@@ -1,0 +1,80 @@
+import type { Static } from 'typebox'
+import { type Content, type Html, html } from '../../listeners/http/html.ts'
+import type { ComponentEntrySchema } from '../../listeners/private/schemas/component-entries.ts'
+import type { ListedKeySchema } from '../../listeners/private/schemas/keys.ts'
+import { badge, duration, instant, renderActor } from '../desk-parts.ts'
+import { listed } from '../listing.ts'
+import type { Visit } from '../screen.ts'
+import { shares } from './shares.ts'
+
+type Key = Static<typeof ListedKeySchema>
+type Entry = Static<typeof ComponentEntrySchema>
+
+const numbers = new Intl.NumberFormat('en')
+
+/** Renders how much is under each new version whose re-encryption runs. */
+export function renderReEncryption(keys: readonly Key[]): Content {
+  const running = keys.filter(({ reEncryption }) => reEncryption?.finishedAt === null)
+  return (
+    running.length > 0 &&
+    html`<section aria-labelledby="re-encryption">
+      <h2 id="re-encryption">Re-encryption</h2>
+      <live-region id="re-encrypted">${running.map(renderRound)}</live-region>
+    </section>`
+  )
+}
+
+function renderRound({ key, reEncryption, version }: Key): Content {
+  if (reEncryption === null) return null
+  const { reEncrypted, secondsLeft, shareOfCards } = reEncryption
+  return html`<div class="round">
+    <p>
+      <code>${key}</code> version ${version}:
+      <b>${Math.floor(100 * shareOfCards)} %</b> of the cards
+    </p>
+    ${shares([
+      { count: shareOfCards, tone: 'good' },
+      { count: 1 - shareOfCards, tone: 'plain' },
+    ])}
+    <p class="fine">
+      ${numbers.format(reEncrypted)} values re-encrypted${
+        secondsLeft !== null && html`, about ${duration(secondsLeft)} left`
+      }
+    </p>
+  </div>`
+}
+
+/** Renders the keys that wait for components, with a slot for each component. */
+export const renderCeremonies = (visit: Visit, entries: readonly Entry[]): Html =>
+  listed(
+    'Ceremonies',
+    ['Key', 'Components', 'Opened by', 'Until'],
+    entries.map((entry) => ceremonyRow(visit, entry)),
+    html`No key waits for components. Open an entry with
+      <code>pinfold keys import NAME --components N</code>.`,
+  )
+
+function ceremonyRow(visit: Visit, entry: Entry): Content {
+  const { componentCount, entered, expiresAt, openedBy, target } = entry
+  const awaited = componentCount - entered.length
+  return html`<tr>
+    <th scope="row"><code>${target}</code></th>
+    <td>
+      <div class="slots">
+        <span>${entered.length} of ${componentCount}</span>
+        ${entered.map(
+          ({ clientId, person }) =>
+            html`<span class="slot filled">${renderActor(visit, clientId, person)}</span>`,
+        )}
+        ${Array.from({ length: awaited }, () => html`<span class="slot">awaited</span>`)}
+      </div>
+    </td>
+    <td>${renderActor(visit, openedBy, null)}</td>
+    <td>${instant(expiresAt)}</td>
+  </tr>`
+}
+
+/** Renders the re-encryption under a version, within its row. */
+export const renderShare = ({ reEncryption }: Key): Content =>
+  reEncryption?.finishedAt === null &&
+  badge(`re-encryption ${Math.floor(100 * reEncryption.shareOfCards)} %`, 'warn')

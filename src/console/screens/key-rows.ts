@@ -1,0 +1,112 @@
+import type { Static } from 'typebox'
+import { type Content, type Html, html } from '../../listeners/http/html.ts'
+import type { ListedKeySchema } from '../../listeners/private/schemas/keys.ts'
+import { badge, instant } from '../desk-parts.ts'
+import { listed } from '../listing.ts'
+import { formFields, path, type Visit } from '../screen.ts'
+import { bar } from './bars.ts'
+import { renderDay } from './key-calendar.ts'
+import { renderShare } from './key-progress.ts'
+
+type Key = Static<typeof ListedKeySchema>
+
+const dayMs = 86_400_000
+const numbers = new Intl.NumberFormat('en')
+const states = { active: 'good', pending: 'warn', retired: 'plain' } as const
+
+/** Renders the keys in force, one line each, and the retired ones on demand. */
+export function renderKeys(visit: Visit, keys: readonly Key[]): Html {
+  const retired = keys.filter(({ state }) => state === 'retired')
+  const others = keys.filter(({ state }) => state !== 'retired')
+  return html`${tableOf(visit, 'Keys', others)}${
+    retired.length > 0 &&
+    html`<details>
+      <summary>
+        ${retired.length === 1 ? '1 retired key' : `${retired.length} retired keys`}
+      </summary>
+      ${tableOf(visit, 'Retired keys', retired)}
+    </details>`
+  }`
+}
+
+const tableOf = (visit: Visit, name: string, keys: readonly Key[]): Html =>
+  listed(
+    name,
+    ['Key', 'Status', 'Age', { title: 'Uses', isNumber: true }, 'Due by', ''],
+    keys.map((key) => keyRow(visit, key)),
+    'There are no keys.',
+  )
+
+function keyRow(visit: Visit, key: Key): Content {
+  const { scopes } = visit
+  const mayChange = scopes.has('admin') || scopes.has('keys.write')
+  return html`<tr>
+    <th scope="row">
+      <details class="parts">
+        <summary>
+          <code>${key.key}</code>${key.version !== null && ` version ${key.version}`}
+        </summary>
+        ${renderParts(key)}
+      </details>
+    </th>
+    <td class="one-line">
+      ${badge(key.current ? 'in use' : key.state, states[key.state])}
+      ${key.rotationDue && badge(`due by ${key.rotationDue}`, 'bad')}
+      ${renderShare(key)}
+    </td>
+    <td>${renderAge(key)}</td>
+    <td class="number">${key.uses !== undefined && numbers.format(key.uses)}</td>
+    <td class="one-line">${key.rotationDueAt && renderDay(key.rotationDueAt)}</td>
+    <td>${mayChange && key.family === 'installation' && acts(visit, key)}</td>
+  </tr>`
+}
+
+/** Renders the days since the creation, as a part of the key's term if it has one. */
+function renderAge({ createdAt, rotationDueAt }: Key): Content {
+  if (!createdAt) return null
+  const days = Math.floor((Date.now() - Date.parse(createdAt)) / dayMs)
+  if (!rotationDueAt) return html`<span class="one-line">${days} days</span>`
+  const most = Math.round((Date.parse(rotationDueAt) - Date.parse(createdAt)) / dayMs)
+  return html`<div class="result">${bar(days, most)} <span>${days} of ${most} days</span></div>`
+}
+
+function renderParts(key: Key): Html {
+  const { algorithm, clientId, createdAt, exportability, family, keyCheckValue } = key
+  const { finishedAt = null } = key.reEncryption ?? {}
+  return html`<dl>
+    <dt>Family</dt><dd>${family.replaceAll('-', ' ')}</dd>
+    ${clientId && html`<dt>Network</dt><dd>${clientId}</dd>`}
+    <dt>Check value</dt><dd><code>${keyCheckValue}</code></dd>
+    ${
+      algorithm &&
+      html`<dt>Form</dt>
+        <dd><code>${key.keyUsage} ${algorithm} ${key.modeOfUse} ${exportability}</code></dd>`
+    }
+    ${key.pinBlockFormats && html`<dt>PIN blocks</dt><dd>${key.pinBlockFormats.join(', ')}</dd>`}
+    ${createdAt && html`<dt>Created</dt><dd>${instant(createdAt)}</dd>`}
+    ${finishedAt && html`<dt>Re-encrypted</dt><dd>${instant(finishedAt)}</dd>`}
+  </dl>`
+}
+
+/** Renders the acts on a version: its rotation and its retirement. */
+function acts(visit: Visit, { current, key, state, version }: Key): Content {
+  const form = (act: string, name: string, hint: string) =>
+    html`<details>
+      <summary>${name}</summary>
+      <form method="post" action="${path`/console/keys/${key}/${act}`}">
+        ${formFields(visit)}
+        <input type="hidden" name="version" value="${version}">
+        <p class="hint">${hint}</p>
+        <button>${name}</button>
+      </form>
+    </details>`
+  if (current) {
+    return form(
+      'rotate',
+      'Rotate',
+      'Generates a new version, which becomes active once every process knows it. Data under ' +
+        'this version is then re-encrypted where possible.',
+    )
+  }
+  return state === 'active' && form('retire', 'Retire', 'Refused while the version protects data.')
+}

@@ -35,16 +35,17 @@ export const cardLifeConflicts = {
     title: 'A plastic of the card waits.',
     explanation:
       'A plastic was ordered and is not current yet. The detail names it. Migrate makes it ' +
-      'current. Before it is produced, the renewal can be cancelled.',
+      'current. Before it is produced, the renewal can be cancelled, unless the card has expired ' +
+      'but for this plastic, too long ago to be renewed.',
   },
   nothing_to_migrate: {
     status: 409,
     title: 'No plastic of the card waits.',
     explanation:
       'No renewal was ordered, or it was made current or cancelled already. A plastic that was ' +
-      'returned is not in the hands of its cardholder. It cannot become current, but can be ' +
-      'cancelled. If it is the plastic of a converted card or of a successor, order another with ' +
-      'RenewWithSameExpiry. The plastic of a converted card is activated while the card is ' +
+      'returned is not in the hands of its cardholder. It cannot become current: order another, ' +
+      'which ends it. If it is the plastic of a converted card or of a successor, order another ' +
+      'with RenewWithSameExpiry. The plastic of a converted card is activated while the card is ' +
       'active (00). Nothing was done.',
   },
   renewal_produced: {

@@ -41,7 +41,12 @@ begin
     ended_at = v_now
   where public_token = p_card.public_token and state = 'Current';
   update plastic
-  set state = 'Current'
+  set state = 'Current',
+    -- The notices of this expiry were given already.
+    notices_given = case
+      when expiry_date = v_former.expiry_date then v_former.notices_given
+      else 0
+    end
   where public_token = p_card.public_token and plastic_number = p_plastic_number
   returning * into v_plastic;
   update card

@@ -15,7 +15,9 @@
 -- A card whose last day is before p_today expires first, with an event of its own. An expired card
 -- can still be renewed if its last day is not before p_expired_since, and leaves the status 54 when
 -- the plastic becomes current. A retired or replaced card has no further plastic. A plastic that
--- waits and has expired is cancelled. p_renewal_job_id is null unless a job ordered it.
+-- waits is cancelled if it has expired or was returned. With p_ends_reprint, which the service sets,
+-- so is a copy of the present plastic that was not produced, or is at its last day.
+-- p_renewal_job_id is null unless a job ordered it.
 --
 -- Lock order: card, key. The call does everything or nothing.
 --
@@ -35,6 +37,7 @@ create or replace function order_plastic(
   p_free_texts bytea,
   p_former_personal_data bytea,
   p_personal_data bytea,
+  p_ends_reprint boolean,
   p_renewal_job_id uuid,
   p_request_id text,
   p_operator_id text,
@@ -53,11 +56,23 @@ declare
 begin
   if v_card.client_id is distinct from p_client_id
     or v_card.retired_at is not null
-    or v_card.waiting_expiry_date >= p_today
     or p_plastic_number is distinct from v_card.last_plastic_number + 1
     or p_expiry_date < v_card.expiry_date
     or p_expiry_date < p_today
     or v_card.personal_data <> p_former_personal_data
+  then
+    return false;
+  end if;
+  if v_card.waiting_expiry_date >= p_today and not exists (
+    select
+    from plastic
+    where public_token = p_public_token and state = 'Waiting'
+      and (
+        delivery_status = 'Returned'
+        or p_ends_reprint and expiry_date = v_card.expiry_date
+        and (delivery_status = 'Ordered' or expiry_date = p_today)
+      )
+  )
   then
     return false;
   end if;

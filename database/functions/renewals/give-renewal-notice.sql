@@ -26,7 +26,7 @@ begin
   end if;
   if v_card.status_code not in ('02', '00', '62')
     or v_card.retired_at is not null
-    or v_card.waiting_expiry_date is not null
+    or v_card.waiting_expiry_date > v_card.expiry_date
     or v_days_left < 0
     or find_successor(v_card.line_token, v_card.generation, p_today) is not null
   then

@@ -95,17 +95,19 @@ export interface PlannedRenewal {
 
 /**
  * Plans the plastic that a renewal orders on a day.
+ * @param renewal `endsReprint`: a copy of the present plastic that waits does not refuse it.
  * @param today `YYYY-MM-DD`
  * @throws as {@link renewCard}.
  */
 export async function planRenewal(
   context: Pick<cards.CardContext, 'database' | 'now'>,
   card: stored.CardToRenew,
-  renewal: Pick<Renewal, 'step' | 'expiry'>,
+  renewal: Pick<Renewal, 'step' | 'expiry'> & { readonly endsReprint?: boolean },
   today: string,
 ): Promise<PlannedRenewal> {
+  const { endsReprint = false } = renewal
   await refuseReplaced(context, card, today)
-  refuseRenewal(card, findStatus(context, card), today)
+  refuseRenewal(card, findStatus(context, card), { endsReprint, today })
   return {
     plasticNumber: nextPlasticNumber(card),
     isCurrent: card.cardType === 'Virtual',
@@ -124,7 +126,8 @@ interface RenewalCancellation {
 
 /**
  * Cancels the plastic that waits. The present one is used further.
- * @throws `Problem` `card_not_found`, `card_closed`, `nothing_to_migrate`, `renewal_produced`.
+ * @throws `Problem` `card_not_found`, `card_closed`, `nothing_to_migrate`, `renewal_produced`;
+ *   `renewal_in_progress` if the card could not be renewed without the plastic.
  */
 export const cancelRenewal = (
   context: cards.CardContext,
@@ -140,6 +143,7 @@ export const cancelRenewal = (
     if (waitingNumber === null) throw new Problem('nothing_to_migrate')
     const isOnItsWay = waitingDeliveryStatus !== 'Ordered' && waitingDeliveryStatus !== 'Returned'
     if (isOnItsWay && !isNotReceived) throw new Problem('renewal_produced')
+    refuseEnd(card, waitingNumber, formatDate(context.now()))
     const act = {
       ...pickActor(requester),
       publicToken,
@@ -260,7 +264,7 @@ function findMigrated(card: stored.CardToRenew, status: LifeStatus, today: strin
   }
   if (waitingNumber === null) throw new Problem('nothing_to_migrate')
   if (waitingDeliveryStatus !== 'Returned') return waitingNumber
-  const detail = `Plastic ${waitingNumber} was returned. Cancel the renewal, and order another.`
+  const detail = `Plastic ${waitingNumber} was returned. Order another, which ends this one.`
   throw new Problem('nothing_to_migrate', { detail })
 }
 
@@ -287,11 +291,38 @@ async function refuseReplaced(
   if (replacedBy !== null) throw alreadyReplaced(replacedBy)
 }
 
-function refuseRenewal(card: stored.CardToRenew, status: LifeStatus, today: string): void {
-  const { waitingExpiryDate, waitingNumber } = card
+/** Refuses to cancel a plastic without which the card has expired too long ago to be renewed. */
+function refuseEnd(card: stored.CardToRenew, waitingNumber: number, today: string): void {
+  const { expiryDate, renewalGraceMonths } = card
+  if (expiryDate >= findGraceStart(renewalGraceMonths, today)) return
+  const detail =
+    `The card expired after ${expiryDate} but for plastic ${waitingNumber}, ` +
+    'too long ago to be renewed without it. If it was returned, order another. ' +
+    'If it was lost, replace the card.'
+  throw new Problem('renewal_in_progress', { detail })
+}
+
+/** Whether the plastic that waits ends with the order of another. */
+function isEndedByOrder(
+  { expiryDate, waitingDeliveryStatus, waitingExpiryDate }: stored.CardToRenew,
+  { endsReprint, today }: { readonly endsReprint: boolean; readonly today: string },
+): boolean {
+  if (waitingExpiryDate === null || waitingExpiryDate < today) return true
+  if (waitingDeliveryStatus === 'Returned') return true
+  const isReprint = endsReprint && waitingExpiryDate === expiryDate
+  return isReprint && (waitingDeliveryStatus === 'Ordered' || waitingExpiryDate === today)
+}
+
+function refuseRenewal(
+  card: stored.CardToRenew,
+  status: LifeStatus,
+  order: { readonly endsReprint: boolean; readonly today: string },
+): void {
+  const { waitingNumber } = card
+  const { today } = order
   const { renew } = lifeActs[status]
   if (renew === 'no') throw cards.cardClosed(status)
-  if (waitingNumber !== null && waitingExpiryDate !== null && waitingExpiryDate >= today) {
+  if (waitingNumber !== null && !isEndedByOrder(card, order)) {
     const detail = `Plastic ${waitingNumber} waits, with the expiry ${card.validUntil}.`
     throw new Problem('renewal_in_progress', { detail })
   }

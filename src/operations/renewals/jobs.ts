@@ -186,17 +186,18 @@ async function takeTurn(
 
 async function renewNextCards(
   context: RenewalContext,
-  { clientId, isDryRun, jobId, requestId }: storedJobs.UndoneJob,
+  { clientId, expiringBefore, isDryRun, jobId, requestId }: storedJobs.UndoneJob,
   stop: AbortSignal,
 ): Promise<void> {
   const { database } = context
   const publicTokens = await storedJobs.listJobCards(database, jobId, stepSize)
   const errors: unknown[] = []
+  const origin = { jobId, requestId, expiringBefore }
   const renewOne = async (publicToken: PublicToken): Promise<void> => {
     const card = { publicToken, clientId }
     const renewing = isDryRun
-      ? foreseeRenewal(context, card)
-      : orderDueRenewal(context, card, { jobId, requestId })
+      ? foreseeRenewal(context, card, origin)
+      : orderDueRenewal(context, card, origin)
     // A card that fails has its turn, too. Without a database, its outcome is not recorded either.
     const outcome = await renewing.catch((error): RenewalOutcome => {
       errors.push(error)

@@ -19,6 +19,8 @@ interface RenewedCard {
 interface RenewalOrigin {
   readonly jobId: string
   readonly requestId: string
+  /** `YYYY-MM-DD`: a card whose last day is not before it is refused. */
+  readonly expiringBefore: string
 }
 
 /** What became of a card: ordered, or the code of the refusal that a client would get. */
@@ -38,12 +40,13 @@ export async function orderDueRenewal(
   for (let attempt = 0; attempt < attemptsMax; attempt += 1) {
     // A process that was lost after its order did not record it.
     if (origin && (await hasPlasticOfJob(database, publicToken, origin.jobId))) return 'ordered'
-    const plan = await planOf(context, card)
+    const plan = await planOf(context, card, origin)
     if (typeof plan === 'string') return plan
     const isDone = await orderRenewal(database, {
       ...plan,
       publicToken,
       clientId,
+      endsReprint: origin === null,
       jobId: origin?.jobId ?? null,
       requestId: origin?.requestId ?? null,
     })
@@ -52,27 +55,36 @@ export async function orderDueRenewal(
   return 'unavailable'
 }
 
-/** Returns what {@link orderDueRenewal} would return, and orders nothing. */
+/** Returns what {@link orderDueRenewal} would return for a job, and orders nothing. */
 export async function foreseeRenewal(
   context: RenewalContext,
   card: RenewedCard,
+  origin: RenewalOrigin,
 ): Promise<RenewalOutcome> {
-  const plan = await planOf(context, card)
+  const plan = await planOf(context, card, origin)
   return typeof plan === 'string' ? plan : 'ordered'
 }
 
 async function planOf(
   context: RenewalContext,
   { clientId, publicToken }: RenewedCard,
+  origin: RenewalOrigin | null,
 ): Promise<PlannedRenewal | ProblemCode> {
   const card = await findCardToRenew(context.database, publicToken, clientId)
   if (!card) return 'card_not_found'
-  // Only an act of the client ends a plastic that waited until it expired.
-  if (card.waitingNumber !== null) return 'renewal_in_progress'
+  // A job may have found the card before another one renewed it.
+  if (origin?.expiringBefore && card.validUntil >= origin.expiringBefore) return 'renewal_not_due'
+  // Only an act of the client ends a renewal that waited until it expired, or was returned.
+  if (card.validUntil > card.expiryDate) return 'renewal_in_progress'
   const at = context.now()
   try {
     const fixed = { database: context.database, now: () => at }
-    return await planRenewal(fixed, card, { step: 'Renew' }, formatDate(at))
+    return await planRenewal(
+      fixed,
+      card,
+      { step: 'Renew', endsReprint: origin === null },
+      formatDate(at),
+    )
   } catch (error) {
     if (error instanceof Problem && error.status < 500) return error.code
     throw error

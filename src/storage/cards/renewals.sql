@@ -55,6 +55,7 @@ select order_plastic(
   p_free_texts => :freeTexts,
   p_former_personal_data => :formerPersonalData,
   p_personal_data => :personalData,
+  p_ends_reprint => false,
   p_renewal_job_id => null,
   p_request_id => :requestId,
   p_operator_id => :operatorId,

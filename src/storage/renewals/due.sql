@@ -55,6 +55,7 @@ select order_plastic(
   p_free_texts => null,
   p_former_personal_data => null,
   p_personal_data => null,
+  p_ends_reprint => :endsReprint,
   p_renewal_job_id => :jobId,
   p_request_id => :requestId,
   p_operator_id => null,

@@ -97,6 +97,8 @@ interface OrderedRenewal {
   readonly today: string
   readonly expiredSince: string
   readonly expiryDate: string
+  /** Whether a copy of the present plastic that waits ends with it. */
+  readonly endsReprint: boolean
   /** The job that orders it; null for an automatic renewal. */
   readonly jobId: string | null
   readonly requestId: string | null

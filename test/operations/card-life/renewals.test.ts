@@ -422,5 +422,22 @@ for (const { name, open, skip } of databaseEngines) {
       const { cardStatusCode, expiryDate } = await read(early.publicToken)
       assert.deepEqual([cardStatusCode, expiryDate], ['00', '2036-03-31'])
     })
+
+    test('a returned plastic gives way to another, and the card works on meanwhile', async () => {
+      const { publicToken } = await physical({ expiryDate: '2032-05' })
+      assert.equal((await renew(publicToken)).status, 204)
+      await produce(publicToken, 'Returned')
+      // The first plastic expired longer ago than the months of grace.
+      await moveTo('2032-09-15T00:00:00Z')
+      const refused = await renew(publicToken, { renewStep: 'Migrate' })
+      assertRefused(refused, 'nothing_to_migrate')
+      assert.match(refused.json.detail, /Order another/)
+      assertRefused(await cancel(publicToken), 'renewal_in_progress')
+      assert.equal((await renew(publicToken)).status, 204)
+      assert.equal((await read(publicToken)).cardStatusCode, '00')
+      assert.deepEqual(await states(publicToken), ['Current', 'Cancelled', 'Waiting'])
+      assert.equal((await renew(publicToken, { renewStep: 'Migrate' })).status, 204)
+      assert.equal(await pay(publicToken), '00')
+    })
   })
 }

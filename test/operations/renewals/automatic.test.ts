@@ -155,5 +155,55 @@ for (const { name, open, skip } of databaseEngines) {
         ],
       )
     })
+
+    test('a copy of a plastic that waits silences no notice, and gives way to the renewal', async () => {
+      const [ordered, produced] = await Promise.all([
+        createCard({ cardType: 'Physical', activateNow: true, expiryDate: '2040-06' }),
+        createCard({ cardType: 'Physical', activateNow: true, expiryDate: '2040-06' }),
+      ])
+      const body = { renewStep: 'RenewWithSameExpiry' }
+      for (const card of [ordered, produced]) {
+        assert.equal((await service.call('POST', `/cards/${card}/renew`, { body })).status, 204)
+      }
+      // Its holder may be about to use it.
+      await sql(
+        service.database,
+        `update plastic set delivery_status = 'Delivered'
+         where public_token = $1 and state = 'Waiting'`,
+        [produced],
+      )
+      await moveTo('2040-07-02T00:00:00Z')
+      const renewal = ['card.renewal_cancelled undefined', 'card.renewal_ordered 2044-06-30']
+      assert.deepEqual(await listActs(ordered ?? ''), [
+        'card.renewal_ordered 2040-06-30',
+        'card.renewal_due 60',
+        ...renewal,
+      ])
+      assert.deepEqual(await listActs(produced ?? ''), [
+        'card.renewal_ordered 2040-06-30',
+        'card.renewal_due 60',
+        'card.renewal_due 30',
+        ...renewal,
+      ])
+    })
+
+    test('a copy of a plastic repeats no notice', async () => {
+      const card = await createCard({
+        cardType: 'Physical',
+        activateNow: true,
+        expiryDate: '2040-10',
+      })
+      await sql(
+        service.database,
+        "update card set renewal_type = 'Manual' where public_token = $1",
+        [card],
+      )
+      await moveTo('2040-09-15T00:00:00Z')
+      const body = { renewStep: 'RenewWithSameExpiry', activateNow: true }
+      assert.equal((await service.call('POST', `/cards/${card}/renew`, { body })).status, 204)
+      await moveTo('2040-10-20T00:00:00Z')
+      const notices = (await listActs(card)).filter((act) => act.startsWith('card.renewal_due'))
+      assert.deepEqual(notices, ['card.renewal_due 60', 'card.renewal_due 30'])
+    })
   })
 }

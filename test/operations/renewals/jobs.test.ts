@@ -304,4 +304,21 @@ suite('renewals of many cards', { skip: postgres.leftOut }, () => {
     )
     assert.equal(await countDue(), due - 1)
   })
+
+  test('two jobs that find a card renew it once', async () => {
+    await sql(
+      service.database,
+      `update product set validity_months = 6, renewal_earliest_days = 366
+       where product_id = 1001`,
+    )
+    const { publicToken } = await service.createCard({
+      cardType: 'Virtual',
+      expiryDate: '2031-04',
+    })
+    const jobs = [await request({}), await request({})]
+    await doRenewals(service.issuing)
+    for (const jobId of jobs) assert.equal((await read(jobId)).status, 'Done')
+    const { json } = await service.call('GET', `/cards/${publicToken}`)
+    assert.equal(json.expiryDate, '2031-10-31')
+  })
 })

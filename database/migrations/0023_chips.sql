@@ -12,6 +12,8 @@ create table chip (
   -- The highest one of a transaction by the contacts of the chip, whose answer can carry commands.
   -- Null: none was seen.
   contact_atc integer check (contact_atc between 0 and 65535),
+  -- The expiry of the card when the chip was used first. Null: not known.
+  expiry_date date,
   -- The version of the keys of its last valid cryptogram.
   key_version integer not null check (key_version > 0),
   -- The tries that remain for the PIN in the chip, as it reported them, when, and the counter of
@@ -28,13 +30,16 @@ create table chip (
 with (fillfactor = 90);
 
 -- The counters of the contactless stripes of a card. A dynamic value does not depend on the PAN
--- sequence number, so all chips of the card share one row. A stripe has a value of three digits, so
+-- sequence number, so all chips of the card with one expiry share one row. It depends on the expiry,
+-- so that the row begins again with a later one. A stripe has a value of three digits, so
 -- it never moves the counter of a chip.
 create table stripe_counter (
   public_token text primary key references card,
   -- As those of chip.
   highest_atc integer not null check (highest_atc between 0 and 65535),
-  seen_atcs bigint not null
+  seen_atcs bigint not null,
+  -- The expiry of these stripes.
+  expiry_date date not null
 );
 
 -- A command to the chip of a card, which travels in the answer to an online chip transaction until

@@ -183,8 +183,8 @@ const fills = (to: Due): string[] => [
   `insert into chip (public_token, pan_sequence_number, highest_atc, seen_atcs, key_version,
      offline_tries_at)
    select ${token}, '00', 100, 1, 1, ${switches.chip[to]} from ${numbers}`,
-  `insert into stripe_counter (public_token, highest_atc, seen_atcs)
-   select ${token}, 100, 1 from ${numbers}`,
+  `insert into stripe_counter (public_token, highest_atc, seen_atcs, expiry_date)
+   select ${token}, 100, 1, '2099-12-31' from ${numbers}`,
   `insert into chip_command (public_token, command_number, command, pin_block, pin_key, state)
    select ${token}, number, command, pin_block, pin_key, ${switches.chip_command[to]}
    from ${numbers} cross join (values (1001, 'unblock_pin', null, null),

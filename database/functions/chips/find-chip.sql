@@ -12,7 +12,7 @@
 --
 -- p_network_id is null without a stripe or a 3-D Secure value. Otherwise newest_key_version is that
 -- of the newest chip, null if none was seen, and highest_card_atc is the highest counter of all
--- chips and stripes of the card, 0 if none was seen. A value is guessed if
+-- chips and stripes of the card with its present expiry, 0 if none was seen. A value is guessed if
 -- the network sent p_mistakes wrong ones within p_window microseconds.
 --
 -- Distributed by p_public_token, beside card.
@@ -51,6 +51,7 @@ declare
   v_public_token text := p_public_token;
   v_seen_atcs bigint;
   v_stripe_atc integer;
+  v_expiry_date date;
   v_since bigint := extract(epoch from clock_timestamp()) * 1000000 - p_window;
 begin
   if v_public_token is null then
@@ -60,9 +61,10 @@ begin
     limit 1;
   end if;
   select card.public_token, card.encrypted_pan, card.cvk, card.card_type,
-    to_char(card.expiry_date, 'YYMM'), card.plastic_number, card.last_plastic_number, product.chip
+    to_char(card.expiry_date, 'YYMM'), card.plastic_number, card.last_plastic_number,
+    product.chip, card.expiry_date
   into public_token, encrypted_pan, cvk, card_type, expiry, plastic_number, last_plastic_number,
-    chip
+    chip, v_expiry_date
   from card
   -- The limit keeps the planner from beginning with the cards of the product.
   cross join lateral (
@@ -118,10 +120,11 @@ begin
     where seen.public_token = v_public_token and seen.pan_sequence_number = newest_number;
     select max(seen.highest_atc) into highest_card_atc
     from chip as seen
-    where seen.public_token = v_public_token;
+    where seen.public_token = v_public_token
+      and (seen.expiry_date < v_expiry_date) is not true;
     select stripe.highest_atc into v_stripe_atc
     from stripe_counter as stripe
-    where stripe.public_token = v_public_token;
+    where stripe.public_token = v_public_token and stripe.expiry_date >= v_expiry_date;
     highest_card_atc := greatest(highest_card_atc, v_stripe_atc, 0);
     select coalesce(bool_or(wrong.kind = 'card_value'), false),
       coalesce(bool_or(wrong.kind = 'cavv'), false)

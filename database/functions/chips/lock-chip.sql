@@ -16,6 +16,7 @@ declare
   v_number text := p_chip ->> 'panSequenceNumber';
   v_atc integer := (p_chip ->> 'atc')::integer;
   v_known chip;
+  v_expiry_date date;
 begin
   if v_number is null then
     return lock_stripe(p_public_token, v_atc, (p_chip ->> 'atcWindow')::integer);
@@ -25,8 +26,15 @@ begin
   where chip.public_token = p_public_token and chip.pan_sequence_number = v_number
   for no key update;
   if not found then
-    insert into chip (public_token, pan_sequence_number, highest_atc, seen_atcs, key_version)
-    values (p_public_token, v_number, 0, 0, (p_chip ->> 'keyVersion')::integer)
+    select card.expiry_date into v_expiry_date
+    from card
+    where card.public_token = p_public_token;
+    insert into chip (
+      public_token, pan_sequence_number, highest_atc, seen_atcs, expiry_date, key_version
+    )
+    values (
+      p_public_token, v_number, 0, 0, v_expiry_date, (p_chip ->> 'keyVersion')::integer
+    )
     on conflict (public_token, pan_sequence_number) do nothing;
     select * into v_known
     from chip

@@ -50,6 +50,7 @@ select asked.ordinal::integer as "ordinal", card.public_token as "publicToken",
         select max(stripe.highest_atc)
         from stripe_counter as stripe
         where stripe.public_token = any(array[asked.public_token])
+          and stripe.expiry_date >= card.expiry_date
       ),
       0
     )
@@ -107,7 +108,9 @@ cross join lateral (
 -- One scan of the chips of the card, of which there are few.
 cross join lateral (
   select max(chip.pan_sequence_number) as newest_number,
-    max(chip.highest_atc) as highest_card_atc,
+    max(chip.highest_atc) filter (
+      where (chip.expiry_date < card.expiry_date) is not true
+    ) as highest_card_atc,
     max(chip.highest_atc) filter (
       where chip.pan_sequence_number = asked.pan_sequence_number
     ) as highest_atc,

@@ -6,7 +6,14 @@ import { usualChip } from '../../../src/domain/product-chip.ts'
 import { demoProducts } from '../../../src/sandbox/demo-data.ts'
 import { product } from '../../support/builders.ts'
 import { chipMoney, playChip } from '../../support/chip.ts'
-import { ask, type IssuedCard, issueCard, otherDigits, pinBlock } from '../../support/network.ts'
+import {
+  ask,
+  type IssuedCard,
+  issueCard,
+  otherDigits,
+  pinBlock,
+  recoverCard,
+} from '../../support/network.ts'
 import { openTestService, sql, type TestService } from '../../support/service.ts'
 import { makeCavv, makeContactlessTrack, makeTrack } from '../../support/stripes.ts'
 
@@ -126,6 +133,24 @@ const insert = async (card: IssuedCard, panSequenceNumber: string, atc: number) 
   const chip = await playChip(service, card, 'visa-cvn18', panSequenceNumber)
   return decide(card, { ...chipMoney, entryMode: 'chip', chip: await chip.present({ atc }) })
 }
+
+test('the stripes of a renewed card begin again, and each is accepted once', async () => {
+  const soon = new Date(Date.now() + 40 * 86_400_000).toISOString().slice(0, 7)
+  const members = { cardType: 'Physical', activateNow: true, expiryDate: soon }
+  const card = await issueCard(service, members)
+  for (const counter of [90, 180]) {
+    assert.equal((await decide(card, await contactless(card, counter))).code, '00')
+  }
+  const old = await contactless(card, 181)
+  const body = { activateNow: true }
+  const path = `/cards/${card.publicToken}/renew`
+  assert.equal((await service.call('POST', path, { body })).status, 204)
+  const renewed = await recoverCard(service, card.publicToken)
+  const first = await contactless(renewed, 1)
+  assert.equal((await decide(renewed, first)).code, '00')
+  assert.equal((await decide(renewed, first)).code, '88')
+  assert.notEqual((await decide(renewed, old)).code, '00')
+})
 
 test('a stripe whose counter has passed the window is a replay, and blocks nothing', async () => {
   const card = await issuePhysical()

@@ -15,7 +15,8 @@ const cards: Readonly<Record<string, string>> = {
     values ($1, '00', 9, 1, 1), ($1, '01', 4, 1, 2)`,
   'a chip with the counter': `insert into chip (public_token, pan_sequence_number, highest_atc, seen_atcs, contact_atc, key_version)
     values ($1, '00', 7, 1, 6, 1)`,
-  'a stripe': `insert into stripe_counter (public_token, highest_atc, seen_atcs) values ($1, 30, 1)`,
+  'a stripe': `insert into stripe_counter (public_token, highest_atc, seen_atcs, expiry_date)
+    values ($1, 30, 1, '2099-12-31')`,
   'waiting commands': `insert into chip_command (public_token, command_number, command, data_object, state)
     values ($1, 2, 'put_data', '\\x9f7901', 'pending'), ($1, 1, 'unblock_pin', null, 'done'),
       ($1, 3, 'block_application', null, 'sent')`,

@@ -25,6 +25,7 @@ const act = fc.record({
     'renewSame',
     'migrate',
     'cancel',
+    'convert',
     'replace',
     'replace',
     'complete',
@@ -103,6 +104,9 @@ async function play(played: PlayedLine, line: model.ModelLine, step: model.Model
   }
   if (step.do === 'migrate') return send('POST', `${path}/renew`, { renewStep: 'Migrate' })
   if (step.do === 'cancel') return send('DELETE', `${path}/renewal`)
+  if (step.do === 'convert') {
+    return send('PUT', `${path}/card-type`, { cardType: 'Physical' })
+  }
   if (step.do === 'complete') return send('PUT', `${path}/complete-replacement`)
   if (step.do === 'replace') {
     // A virtual card is active at once, which the member cannot change here.
@@ -139,6 +143,7 @@ interface StoredCard {
   readonly validUntil: string
   readonly plasticNumber: number
   readonly newestNumber: number
+  readonly isPlasticInactive: boolean
   readonly spent: number
   readonly missingEvents: number
   readonly strayPlastics: number
@@ -153,6 +158,7 @@ const readLine = ({ publicTokens, service: { database } }: PlayedLine): Promise<
        status_code as "statusCode", retired_at is not null as "isRetired",
        expiry_date::text as "expiryDate", waiting_expiry_date::text as "waiting",
        valid_until::text as "validUntil", plastic_number as "plasticNumber",
+       is_plastic_inactive as "isPlasticInactive",
        (
          select max(plastic_number) from plastic where plastic.public_token = card.public_token
        ) as "newestNumber",
@@ -215,6 +221,7 @@ async function assertSame(
       waiting: row.waiting?.slice(0, 7) ?? null,
       currentNumber: row.plasticNumber,
       newestNumber: row.newestNumber,
+      isPlasticInactive: row.isPlasticInactive,
       spentTries: row.spent,
       pin: await readPin(played.service, row),
     }
@@ -226,6 +233,7 @@ async function assertSame(
       waiting: card.waiting,
       currentNumber: card.currentNumber,
       newestNumber: card.newestNumber,
+      isPlasticInactive: card.isPlasticInactive,
       spentTries: card.spentTries,
       pin: played.pins.get(card.pin),
     })

@@ -32,6 +32,8 @@ export interface ModelCard {
   readonly waiting: string | null
   readonly currentNumber: number
   readonly newestNumber: number
+  /** Whether the card was converted, and its plastic has not been activated yet. */
+  readonly isPlasticInactive: boolean
   /** Names a PIN. Two cards with the same name have the same PIN. */
   readonly pin: number
   readonly spentTries: number
@@ -53,6 +55,7 @@ export interface ModelStep {
     | 'renewSame'
     | 'migrate'
     | 'cancel'
+    | 'convert'
     | 'replace'
     | 'complete'
     | 'setStatus'
@@ -86,6 +89,7 @@ export const openLine = (today: string, cardType: ModelCard['cardType']): ModelL
       waiting: null,
       currentNumber: 0,
       newestNumber: 0,
+      isPlasticInactive: false,
       pin: 0,
       spentTries: 0,
       pinSource: null,
@@ -145,6 +149,7 @@ export function apply(line: ModelLine, step: ModelStep): Outcome {
   if (step.do === 'renew' || step.do === 'renewSame') return renew(line, step)
   if (step.do === 'migrate') return migrate(line, step.card)
   if (step.do === 'cancel') return cancel(line, step.card)
+  if (step.do === 'convert') return convert(line, step.card)
   if (step.do === 'replace') return replace(line, step)
   if (step.do === 'complete') return complete(line, step.card)
   if (step.do === 'setStatus') return setStatus(line, step)
@@ -188,12 +193,16 @@ const makeCurrent = (card: ModelCard): ModelCard => ({
   waiting: null,
   currentNumber: card.newestNumber,
   isMarkedExpired: false,
+  isPlasticInactive: false,
 })
 
 function migrate(line: ModelLine, generation: number): Outcome {
   const card = findCard(line, generation)
   if (lifeActs[tellLifeStatus(card, line.today)].renew === 'no') {
     return { line, answer: 'card_closed' }
+  }
+  if (card.waiting === null && card.isPlasticInactive && tellStatus(card, line.today) === '00') {
+    return { line: change(line, generation, { isPlasticInactive: false }), answer: '204' }
   }
   if (card.waiting === null) return { line, answer: 'nothing_to_migrate' }
   if (validUntil(card) < line.today) return { line, answer: 'card_closed' }
@@ -207,6 +216,18 @@ function cancel(line: ModelLine, generation: number): Outcome {
   }
   if (card.waiting === null) return { line, answer: 'nothing_to_migrate' }
   return { line: change(line, generation, { waiting: null }), answer: '204' }
+}
+
+function convert(line: ModelLine, generation: number): Outcome {
+  const card = findCard(line, generation)
+  const status = tellLifeStatus(card, line.today)
+  if (!['00', '02', '62'].includes(status)) return { line, answer: 'card_closed' }
+  if (card.cardType === 'Physical') return { line, answer: 'conversion_not_supported' }
+  if (lifeActs[status].convert === 'no') return { line, answer: 'card_status_conflict' }
+  if (hasSuccessor(line, generation)) return { line, answer: 'card_already_replaced' }
+  const newestNumber = card.newestNumber + 1
+  const converted = { ...makeCurrent({ ...card, newestNumber }), isPlasticInactive: true }
+  return { line: change(line, generation, { ...converted, cardType: 'Physical' }), answer: '200' }
 }
 
 function replace(line: ModelLine, step: ModelStep): Outcome {
@@ -256,6 +277,7 @@ function createSuccessor(line: ModelLine, step: ModelStep): ModelCard {
     waiting: null,
     currentNumber: 0,
     newestNumber: 0,
+    isPlasticInactive: false,
     pin: pinSource === null ? step.pin : findCard(line, pinSource).pin,
     spentTries: 0,
     pinSource,
@@ -296,7 +318,10 @@ function complete(line: ModelLine, generation: number): Outcome {
 function setStatus(line: ModelLine, step: ModelStep): Outcome {
   const card = findCard(line, step.card)
   const from = tellStatus(card, line.today)
-  if (from === step.to) return { line, answer: '204' }
+  if (from === step.to) {
+    const activated = step.to === '00' ? { isPlasticInactive: false } : {}
+    return { line: change(line, step.card, activated), answer: '204' }
+  }
   const lifeStatus = card.isRetired && from === '62' ? 'retired' : from
   if (!listLifeMoves(lifeStatus).includes(step.to)) return { line, answer: 'card_status_conflict' }
   const closed = { ...card, status: step.to }
@@ -323,6 +348,8 @@ function pay(line: ModelLine, step: ModelStep): Outcome {
   if (objection) return { line, answer: objection }
   // The plastic in use has expired, although the card has a later one that waits.
   if (lastDay(card.expiry) < line.today) return { line, answer: '54' }
+  // The payment comes from the chip.
+  if (card.isPlasticInactive) return { line, answer: '78' }
   if (card.spentTries >= tryLimit) return { line, answer: '75' }
   const spentTries = step.isRight ? 0 : card.spentTries + 1
   return {

@@ -3,7 +3,6 @@ import type { PublicToken } from '../../domain/identifiers.ts'
 import { Problem } from '../../domain/problem.ts'
 import type { StoredPin } from '../../hsm/contract/card.ts'
 import * as stored from '../../storage/cards/replacements.ts'
-import type { ClaimFor } from '../idempotency/idempotency.ts'
 import { type CardActor, type CardContext, type ChangeNote, findOwnCard } from './cards.ts'
 import { revealPersonalData } from './personal-data.ts'
 import { refuseReturned } from './renewals.ts'
@@ -20,7 +19,7 @@ export async function activateSuccessor(
   context: CardContext,
   actor: CardActor,
   { note, publicToken }: { readonly publicToken: PublicToken; readonly note: ChangeNote },
-  claimFor: ClaimFor<null>,
+  claim: stored.Activation['claim'],
 ): Promise<boolean> {
   const { database, hsm } = context
   const today = formatDate(context.now())
@@ -40,7 +39,7 @@ export async function activateSuccessor(
     requestId: actor.requestId,
     note: isNoted ? await hsm.sealRecord('note', publicToken, JSON.stringify(note)) : null,
     operatorId: actor.operatorId ?? null,
-    claim: await claimFor(null),
+    claim,
   })
 }
 

@@ -62,7 +62,7 @@ export const changeCardStatus = (
     refuseMove(from, to, onlyFrom, card.isRetired)
     if (to === '00' && from === '02' && card.generation > 0) {
       return {
-        isDone: await activateSuccessor(context, requester, { publicToken, note }, claimFor),
+        isDone: await activateSuccessor(context, requester, { publicToken, note }, claim),
         result: null,
       }
     }

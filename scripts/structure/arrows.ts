@@ -41,6 +41,7 @@ export const arrows = {
     'listeners/oauth',
     'listeners/private/schemas',
     'operations/people',
+    'packages/audit',
     'domain',
   ],
   documents: ['listeners/http', 'domain'],

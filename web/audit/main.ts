@@ -183,10 +183,21 @@ onSubmit('receipt-form', async () => {
   }
 })
 
+/** Verifies the receipt after the `#`, which a link hands over: no browser sends that part. */
+function verifyHanded(): void {
+  const handed = new URLSearchParams(location.hash.slice(1)).get('receipt')
+  if (handed === null) return
+  history.replaceState(null, '', location.pathname)
+  byId('receipt', HTMLTextAreaElement).value = handed
+  byId('receipt-form', HTMLFormElement).requestSubmit()
+  byId('receipt-title', HTMLElement).scrollIntoView()
+}
+
 async function lookAgain(): Promise<void> {
   await look()
   setTimeout(lookAgain, lookMs)
 }
 
 await lookAgain()
+verifyHanded()
 document.documentElement.dataset.ready = 'true'

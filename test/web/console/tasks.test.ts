@@ -188,14 +188,22 @@ suite('daily tasks of operators', { skip: chromium.leftOut }, () => {
         const row = page.getByRole('row', { name: /PIN shown to the client/ }).first()
         assert.match(
           (await row.innerText()).replaceAll(/\s+/g, ' '),
-          /Demo client system.*Shown.*Receipt of checkpoint \d+ Entry \d+ of log 1/,
+          /Demo client system.*Shown \d+ of log 1 Receipt/,
         )
         await row.getByRole('link', { name: 'Receipt' }).click()
         await page.waitForURL('**/console/disclosures/*-*')
         const text = await readText(page)
-        assert.match(text, /Checkpoint \d+/)
-        const { size } = checkpointOf(await page.innerText('pre'))
-        assert.ok(text.includes(`Checkpoint ${size}`))
+        const receipt = (await page.locator('pre').textContent()) ?? ''
+        const { size } = checkpointOf(receipt)
+        assert.ok(text.includes(`Checkpoint ${size}`), text)
+        const download = page.getByRole('link', { name: 'Download' })
+        const href = (await download.getAttribute('href')) ?? ''
+        const file = await page.request.get(new URL(href, page.url()).href)
+        assert.match(file.headers()['content-disposition'] ?? '', /receipt-[0-9a-f-]+\.tlog-proof/)
+        assert.equal(await file.text(), receipt)
+        await page.getByRole('link', { name: 'Verify here' }).click()
+        await page.waitForURL('**/audit*')
+        if (runsScripts) await page.locator('#receipt-said.good').waitFor()
       })
 
       test('key ages are seen, and which ceremony awaits whose components', async () => {

@@ -33,6 +33,8 @@ export const openConsole = async (env: Readonly<Record<string, string>> = {}): P
     },
   })
   await service.privateServer.listen({ port: privatePort, host: '127.0.0.1' })
+  // The page of the audit log reads the keys of the log there.
+  await service.publicServer.listen({ port, host: '127.0.0.1' })
   await keepRsaKeys(service)
   const { sandbox } = service
   if (!sandbox) throw new Error('This is no sandbox.')

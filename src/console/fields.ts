@@ -1,3 +1,4 @@
+import type { ProblemError } from '../domain/problem.ts'
 import { type Content, type Html, html } from '../listeners/http/html.ts'
 import type { RefusedForm, Visit } from './screen.ts'
 
@@ -48,6 +49,33 @@ export function field(
     ${hint && html`<p class="hint" id="${id}-hint">${hint}</p>`}`
 }
 
+/**
+ * Renders a text area whose items become a list. After a refusal each fault names its item.
+ * @param items parses what was typed into the list of the request
+ */
+export function itemsField(
+  visit: Pick<Visit, 'kept' | 'refused'>,
+  action: string,
+  {
+    items,
+    label,
+    name,
+  }: Pick<Field, 'label' | 'name'> & { items(text: string): readonly string[] },
+): Html {
+  const id = composeFieldId(action, name)
+  const typed = readKept(visit, action, name) ?? ''
+  const list = items(typed)
+  const faults = listErrors(visit, action, name).map(({ detail, pointer = '' }) => {
+    const item = list[Number(pointer.split('/')[2] ?? Number.NaN)]
+    return `${item === undefined ? 'The list' : `“${item}”`} ${detail}.`
+  })
+  return html`<label for="${id}">${label}</label>
+    <textarea id="${id}" name="${name}" rows="8" required spellcheck="false"
+      ${faults.length > 0 && html`aria-invalid="true" aria-describedby="${id}-fault"`}
+      >${typed}</textarea>
+    ${faults.length > 0 && html`<p class="fault" id="${id}-fault">${faults.join(' ')}</p>`}`
+}
+
 /** Renders the reason that an act is recorded with. */
 export const reasonField = (
   visit: Pick<Visit, 'kept' | 'refused'>,
@@ -61,16 +89,23 @@ export const reasonField = (
 const composeFieldId = (action: string, name: string): string =>
   `${action.replace('/console/', '').replaceAll(/[^A-Za-z0-9-]/g, '-')}-${name}`
 
-const listFaults = (
+const listErrors = (
   { refused }: Pick<Visit, 'refused'>,
   action: string,
   member: string,
-): readonly string[] =>
+): readonly ProblemError[] =>
   refused?.action === action
-    ? (refused.problem.errors ?? [])
-        .filter(({ pointer }) => pointer?.split('/')[1] === member)
-        .map(({ detail }) => `${detail[0]?.toUpperCase()}${detail.slice(1)}.`)
+    ? (refused.problem.errors ?? []).filter(({ pointer }) => pointer?.split('/')[1] === member)
     : []
+
+const listFaults = (
+  visit: Pick<Visit, 'refused'>,
+  action: string,
+  member: string,
+): readonly string[] =>
+  listErrors(visit, action, member).map(
+    ({ detail }) => `${detail[0]?.toUpperCase()}${detail.slice(1)}.`,
+  )
 
 /** Renders the refusal of a form above its page. Each fault leads to its field. */
 export const refusalSummary = ({ action, problem }: RefusedForm): Html => {
@@ -82,7 +117,9 @@ export const refusalSummary = ({ action, problem }: RefusedForm): Html => {
       errors.length > 0 &&
       html`<ul>${errors.map(({ detail: text, parameter, pointer }) => {
         const member = parameter ?? pointer?.slice(1) ?? ''
-        const id = composeFieldId(action, member)
+        // An item of a list has no field of its own.
+        const [name = ''] = member.split('/')
+        const id = composeFieldId(action, name)
         return html`<li><a href="#${id}">${member}</a> ${text}</li>`
       })}</ul>`
     }

@@ -2,25 +2,35 @@ import type { Static } from 'typebox'
 import { type Html, html } from '../listeners/http/html.ts'
 import type { UnblockedCardSchema } from '../listeners/private/schemas/cards.ts'
 import { badge } from './desk-parts.ts'
+import { listed } from './listing.ts'
 import { path } from './screen.ts'
+import { shares } from './screens/shares.ts'
 
 type UnblockedCard = Static<typeof UnblockedCardSchema>
 
-/** Renders the result of an act on many cards for each of them. */
-export const unblockedCards = (cards: readonly UnblockedCard[]): Html =>
-  html`<div class="scroll">
-    <table>
-      <thead><tr>
-        <th scope="col">Token</th>
-        <th scope="col">Outcome</th>
-        <th scope="col">Why</th>
-      </tr></thead>
-      <tbody>${cards.map(cardRow)}</tbody>
-    </table>
-  </div>`
+/** Renders the result of an act on many cards: its shares, then each card, refused ones first. */
+export function unblockedCards(cards: readonly UnblockedCard[]): Html {
+  const refused = cards.filter(({ unblocked }) => !unblocked)
+  const done = cards.filter(({ unblocked }) => unblocked)
+  return html`<div role="status">
+      <p><b>${done.length} of ${cards.length} cards are unblocked.</b>${
+        refused.length > 0 && html` ${refused.length} refused: see why below.`
+      }</p>
+      ${shares([
+        { count: done.length, tone: 'good' },
+        { count: refused.length, tone: 'bad' },
+      ])}
+    </div>
+    ${listed(
+      'Result for each card',
+      ['Card', 'Outcome', 'Why'],
+      [...refused, ...done].map(cardRow),
+      'No cards.',
+    )}`
+}
 
 const cardRow = ({ code, detail, publicToken, unblocked }: UnblockedCard): Html =>
-  html`<tr>
+  html`<tr class="line">
     <th scope="row"><a href="${path`/console/cards/${publicToken}`}">${publicToken}</a></th>
     <td>${unblocked ? badge('Unblocked', 'good') : badge('Refused', 'bad')}</td>
     <td>${detail ?? code}</td>

@@ -3,7 +3,7 @@ import { type Html, html } from '../../listeners/http/html.ts'
 import type { UnblockedCardSchema } from '../../listeners/private/schemas/cards.ts'
 import { toProblem } from '../console.ts'
 import { ledTo } from '../desk-parts.ts'
-import { reasonField } from '../fields.ts'
+import { itemsField, reasonField } from '../fields.ts'
 import { type Act, formFields, type Screen, type Visit } from '../screen.ts'
 import { unblockedCards } from '../unblocked-cards.ts'
 
@@ -23,11 +23,14 @@ export const unblockCardsScreen: Screen = {
 }
 
 const unblockForm = (visit: Visit): Html => {
-  const { kind = 'pin', tokens = '' } = visit.kept
+  const { kind = 'pin' } = visit.kept
   return html`<form method="post" action="${screen.path}" class="stack">
     ${formFields(visit)}
-    <label>Tokens of the cards, one per line, at most 1,000<textarea name="tokens" rows="8" required
-      spellcheck="false">${tokens}</textarea></label>
+    ${itemsField(visit, screen.path, {
+      name: 'publicTokens',
+      label: 'Tokens of the cards, one per line, at most 1,000',
+      items: parseTokens,
+    })}
     <fieldset>
       <legend>Value to unblock</legend>
       ${['pin', 'cvv'].map(
@@ -47,13 +50,17 @@ const unblockForm = (visit: Visit): Html => {
   </form>`
 }
 
+/** Parses tokens between spaces, commas or line feeds, each once. */
+const parseTokens = (text: string): string[] => [
+  ...new Set(text.split(/[\s,;]+/).filter((token) => token !== '')),
+]
+
 export const unblockCardsAct: Act = {
   path: screen.path,
   access: screen.access,
   async perform(visit, form) {
-    const tokens = (form.tokens ?? '').split(/[\s,;]+/).filter((token) => token !== '')
     const answer = await visit.call('POST', '/cards/unblock', {
-      publicTokens: [...new Set(tokens)],
+      publicTokens: parseTokens(form.publicTokens ?? ''),
       kind: form.kind,
       reason: form.reason,
     })
@@ -64,11 +71,6 @@ export const unblockCardsAct: Act = {
   },
 }
 
-const results = (cards: readonly UnblockedCard[]): Html => {
-  const done = cards.filter(({ unblocked }) => unblocked).length
-  return html`<p class="notice ${done === cards.length ? 'good' : 'warn'}" role="status">
-      ${done} of ${cards.length} cards are unblocked.
-    </p>
-    ${unblockedCards(cards)}
+const results = (cards: readonly UnblockedCard[]): Html =>
+  html`${unblockedCards(cards)}
     <p><a href="${screen.path}">Unblock others</a></p>`
-}

@@ -84,7 +84,7 @@ test('the list shows the reason of a request, and the whole reason stands first 
   const asked = await support.send(`${service.url('')}/console/unblock`, {
     ...hiddenFields(form),
     kind: 'pin',
-    tokens: '1000000001 1000000002',
+    publicTokens: '1000000001 1000000002',
     reason,
   })
   assert.equal(asked.status, 200, asked.text)

@@ -100,3 +100,21 @@ test('each act has a screen other than Home that its path begins with', () => {
     [],
   )
 })
+
+test('a refused token of many is named at its field, and refused cards stand before the others', async () => {
+  const support = await signIn('support')
+  const address = `${url}/console/unblock`
+  const send = async (publicTokens: string) => {
+    const form = { ...hiddenFields(await support.visit(address)), publicTokens, kind: 'pin' }
+    return support.send(address, { ...form, reason: 'An outage' }, { referer: address })
+  }
+  const refused = await send('4820117360\n48x')
+  assert.match(refused.text, /aria-invalid="true" aria-describedby="unblock-publicTokens-fault"/)
+  assert.match(refused.text, /<p class="fault" id="unblock-publicTokens-fault">“48x” must /)
+  assert.match(refused.text, /href="#unblock-publicTokens"/)
+  assert.match(refused.text, />4820117360\n48x<\/textarea>/)
+  const { publicToken } = await service.createCard()
+  const { text } = await send(`${publicToken} 1000000001`)
+  assert.match(text, /1 of 2 cards are unblocked\.<\/b> 1 refused/)
+  assert.ok(text.indexOf('/cards/1000000001"') < text.indexOf(`/cards/${publicToken}"`), text)
+})

@@ -1,8 +1,8 @@
 import type { Static } from 'typebox'
 import { type Content, html } from '../../listeners/http/html.ts'
-import { ClientSchema } from '../../listeners/private/schemas/clients.ts'
+import { ClientSchema, NamedClientSchema } from '../../listeners/private/schemas/clients.ts'
 import { WatchedEndpointsSchema } from '../../listeners/private/schemas/decision-endpoints.ts'
-import { badge, instant } from '../desk-parts.ts'
+import { badge, instant, renderActor } from '../desk-parts.ts'
 import { actAndReturn } from '../done.ts'
 import { list, listed, pages } from '../listing.ts'
 import { type Act, formFields, path, type Screen, type Visit } from '../screen.ts'
@@ -10,6 +10,7 @@ import { renderWorstState, type WatchedEndpoint } from './decision-endpoints.ts'
 
 const access = ['admin', 'support.read'] as const
 type Client = Static<typeof ClientSchema>
+type NamedClient = Static<typeof NamedClientSchema>
 
 const kinds: Readonly<Record<string, string>> = {
   client: 'Client system',
@@ -74,7 +75,7 @@ export const clientScreen: Screen = {
   navigation: null,
   async show(visit) {
     const { clientId = '' } = visit.params
-    const client = await visit.read(path`/clients/${clientId}`, ClientSchema)
+    const client = await visit.read(path`/clients/${clientId}`, NamedClientSchema)
     const isAdministrator = visit.scopes.has('admin')
     const { endpoints } =
       client.kind === 'client'
@@ -83,7 +84,7 @@ export const clientScreen: Screen = {
     return {
       title: client.clientName,
       body: html`<div class="columns">
-        ${facts(client, endpoints)}
+        ${facts(visit, client, endpoints)}
         <section aria-labelledby="may">
           <h2 id="may">Scopes</h2>
           ${
@@ -99,7 +100,11 @@ export const clientScreen: Screen = {
   },
 }
 
-const facts = (client: Client, endpoints: readonly WatchedEndpoint[]): Content =>
+/** Renders the names of people and clients, separated by commas. */
+const renderActors = (visit: Visit, ids: readonly string[], { actorNames }: NamedClient): Content =>
+  ids.map((id, at) => html`${at > 0 && ', '}${renderActor(visit, id, actorNames[id])}`)
+
+const facts = (visit: Visit, client: NamedClient, endpoints: readonly WatchedEndpoint[]): Content =>
   html`<section aria-labelledby="client">
     <h2 id="client">${renderAccess(client)}</h2>
     <dl>
@@ -113,14 +118,20 @@ const facts = (client: Client, endpoints: readonly WatchedEndpoint[]): Content =
       }
       <dt>Credentials</dt><dd>version ${client.credentialsVersion}</dd>
       <dt>Registered</dt>
-      <dd>${instant(client.createdAt)} by ${client.createdBy ?? 'the configuration'}</dd>
+      <dd>
+        ${instant(client.createdAt)} by ${
+          client.createdBy === null
+            ? 'the configuration'
+            : renderActors(visit, [client.createdBy], client)
+        }
+      </dd>
       ${
         client.confirmedBy.length > 0 &&
-        html`<dt>Confirmed by</dt><dd>${client.confirmedBy.join(', ')}</dd>`
+        html`<dt>Confirmed by</dt><dd>${renderActors(visit, client.confirmedBy, client)}</dd>`
       }
       ${
         client.controlledBy.length > 0 &&
-        html`<dt>Could act as it</dt><dd>${client.controlledBy.join(', ')}</dd>`
+        html`<dt>Could act as it</dt><dd>${renderActors(visit, client.controlledBy, client)}</dd>`
       }
       <dt>Leads to</dt>
       <dd>

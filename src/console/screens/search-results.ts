@@ -1,4 +1,5 @@
 import type { Static } from 'typebox'
+import { describeDecline, isDeclineReason } from '../../domain/decline-words.ts'
 import { formatMoney } from '../../domain/money.ts'
 import { isApprovalCode } from '../../domain/response-code.ts'
 import { describeTransaction } from '../../domain/transaction.ts'
@@ -65,20 +66,16 @@ function authorizationCells(
 ): Content {
   const { advice, at, authorizationId, declineReason, reference, responseCode } = authorization
   const isApproved = isApprovalCode(responseCode)
-  const reason = declineReason?.replaceAll('_', ' ') ?? 'declined'
-  const sentence = `${reason.charAt(0).toUpperCase()}${reason.slice(1)}`
-  const words = isApproved ? 'Approved' : sentence.replace(/\b(?:pin|cvv)\b/i, toCapitals)
+  const reason = isDeclineReason(declineReason) ? declineReason : undefined
   return html`<td>
       <a href="${authorizationPath(publicToken, authorizationId)}">${renderCut(reference)}</a>
     </td>
     <td title="${advice}">
-      ${badge(`${words} (${responseCode})`, isApproved ? 'good' : 'bad')}
+      ${badge(describeDecline(responseCode, reason), isApproved ? 'good' : 'bad')}
     </td>
     <td>${instant(at)}</td>
     <td>${renderCut(describeTransaction(authorization))}</td>`
 }
-
-const toCapitals = (word: string): string => word.toUpperCase()
 
 function paymentCells(publicToken: string, payment: NonNullable<FoundCard['payment']>): Content {
   const { currency, merchant, open, openedAt, paymentId, state } = payment

@@ -163,7 +163,7 @@ async function webhookPage(visit: Visit): Promise<Page> {
       <h2>Deliveries</h2>
       <live-region id="deliveries">${listed(
         'Deliveries',
-        ['Event', 'Created', 'Status', 'Attempts', 'Answer', ''],
+        ['Event', 'Card', 'Created', 'Status', 'Attempts', 'Answer', ''],
         deliveries.entries.map((each) => deliveryRow(visit, webhook, each)),
         'No deliveries yet: none of its events has occurred since it was added.',
       )}</live-region>${pages(visit, deliveries.next)}`,
@@ -247,12 +247,15 @@ function actions(visit: Visit, webhook: Webhook): Content {
 const tones = { Delivered: 'good', Failed: 'bad', Pending: 'warn' } as const
 
 function deliveryRow(visit: Visit, webhook: Webhook, delivery: Delivery): Content {
-  const { createdAt, deliveryId, eventId, nextTryAt, status, tries, type } = delivery
+  const { createdAt, deliveryId, eventId, nextTryAt, publicToken, status, tries, type } = delivery
   const last = tries.at(-1)
   const mayResend = visit.scopes.has('support.write') && webhook.status === 'Enabled'
   const action = `${composePageUrl(webhook)}/deliveries/${deliveryId}/resend`
   return html`<tr id="delivery-${deliveryId}">
     <th scope="row">${type}</th>
+    <td>${
+      publicToken && html`<a href="${path`/console/cards/${publicToken}`}">${publicToken}</a>`
+    }</td>
     <td>${instant(createdAt)}</td>
     <td class="one-line">
       ${badge(status, tones[status])}

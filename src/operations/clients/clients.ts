@@ -6,6 +6,7 @@ import type { Hsm } from '../../hsm/contract/hsm.ts'
 import * as storedClients from '../../storage/clients/clients.ts'
 import type { Connection, Database } from '../../storage/engine/database.ts'
 import { lockInstallation } from '../../storage/engine/installation.ts'
+import { listActorNames } from '../../storage/people/actor-names.ts'
 import { grantProduct, revokeProduct } from '../../storage/products/products.ts'
 import { differences, nameChange, recordAct } from '../acts/acts.ts'
 import { type Answer, once, type RepeatableRequest } from '../idempotency/idempotency.ts'
@@ -219,6 +220,21 @@ export async function findClientRecord(
   const client = await storedClients.findAdministeredClient(database, clientId)
   if (!client) throw new Problem('not_found', { detail: noClient })
   return clientRecord(client)
+}
+
+/**
+ * Returns a client, and the names of the people and clients that its members name by their ids.
+ * @throws `Problem` `not_found`
+ */
+export async function findNamedClient(
+  context: ClientContext,
+  clientId: string,
+): Promise<ClientRecord & { readonly actorNames: Readonly<Record<string, string>> }> {
+  const client = await findClientRecord(context, clientId)
+  const { confirmedBy, controlledBy, createdBy } = client
+  const actors = [createdBy, ...confirmedBy, ...controlledBy]
+  const names = await listActorNames(context.database, actors)
+  return { ...client, actorNames: Object.fromEntries(names) }
 }
 
 /** Lists clients after this id, by id; of one kind, or of all. */

@@ -1,4 +1,5 @@
 import type { Requester } from '../../domain/client.ts'
+import { isPublicToken, type PublicToken } from '../../domain/identifiers.ts'
 import { Problem } from '../../domain/problem.ts'
 import { type Backlog, measureBacklog } from '../../storage/webhooks/backlog.ts'
 import {
@@ -13,6 +14,8 @@ import { findOwnWebhook, refuseDisabled, type WebhookContext } from './webhooks.
 /** A delivery as its client sees it. */
 interface DeliveryRecord extends Pick<DeliveryRow, 'eventId' | 'type' | 'status' | 'tries'> {
   readonly deliveryId: string
+  /** The card of the event; none for a ping. */
+  readonly publicToken?: PublicToken
   readonly createdAt: string
   readonly nextTryAt?: string
 }
@@ -37,9 +40,10 @@ export async function listDeliveries(
   await findOwnWebhook(database, requester, webhookId)
   const reference = { clientId: requester.clientId, webhookId }
   const rows = await listDeliveryRows(database, reference, before, limit)
-  return rows.map(({ createdAt, nextTryAt, position, ...members }) => ({
+  return rows.map(({ createdAt, groupKey, nextTryAt, position, ...members }) => ({
     deliveryId: position,
     ...members,
+    ...(isPublicToken(groupKey) && { publicToken: groupKey }),
     createdAt: createdAt.toISOString(),
     ...(nextTryAt && { nextTryAt: nextTryAt.toISOString() }),
   }))

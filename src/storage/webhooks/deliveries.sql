@@ -3,8 +3,8 @@
 
 -- The group is read row by row, so that no plan reads all groups.
 -- name: list_deliveries
-select page.position::text as "position", page.event_id as "eventId", page.type, page.status,
-  page.created_at as "createdAt",
+select page.position::text as "position", page.event_id as "eventId",
+  page.group_key as "groupKey", page.type, page.status, page.created_at as "createdAt",
   case
     when page.status = 'Pending' then greatest(due_at, (
       select rests_until

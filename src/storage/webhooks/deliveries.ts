@@ -11,6 +11,8 @@ type DeliveryStatus = 'Pending' | 'Delivered' | 'Failed'
 export interface DeliveryRow {
   readonly position: FeedPosition
   readonly eventId: string
+  /** The card's token; another text for a ping. */
+  readonly groupKey: string
   readonly type: string
   readonly status: DeliveryStatus
   readonly createdAt: Date

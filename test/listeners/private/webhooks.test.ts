@@ -65,6 +65,7 @@ test('webhooks of every client are listed, without their secrets, and one is rea
     [delivery.type, delivery.status, delivery.tries[0].outcome],
     ['card.created', 'Delivered', 'delivered'],
   )
+  assert.match(delivery.publicToken, /^[1-9][0-9]{9}$/)
 })
 
 test('a webhook shows what became of the events of the last day, and what failed last', async () => {

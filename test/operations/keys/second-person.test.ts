@@ -204,6 +204,8 @@ test('whom an independent administrator confirmed is another person, and the ent
     [confirmed.json.createdBy, confirmed.json.confirmedBy, confirmed.json.controlledBy],
     ['root', ['other-root'], []],
   )
+  const { json: read } = await root.call('GET', `/clients/${one.clientId}`)
+  assert.deepEqual(Object.keys(read.actorNames).sort(), ['other-root', 'root'])
   const entryId = await open(root)
   await enter(entryId, one, 0)
   const seen = await root.call('GET', `/component-entries/${entryId}`)

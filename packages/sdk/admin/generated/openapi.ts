@@ -1654,8 +1654,8 @@ export interface paths {
             readonly cookie?: never;
         };
         /**
-         * List the entries of operators in the audit log
-         * @description Acts of people and administrators on cards, and all acts on clients, products, keys and settings, newest first, including refused ones. An act is entered within seconds.
+         * List entries of operators and settings in the audit log
+         * @description Acts of people and administrators on cards, and acts of anyone on clients, products, keys and settings, newest first. Settings that a client changes itself are included, and refused acts. An act is entered within seconds.
          */
         readonly get: operations["listOperatorEntries"];
         readonly put?: never;
@@ -3532,6 +3532,37 @@ export interface components {
             /** @description What a reversal takes back beyond what is open: no effect. */
             readonly overReversal?: number;
         };
+        readonly NamedClient: {
+            readonly clientId: string;
+            readonly clientName: string;
+            /** @enum {string} */
+            readonly kind: "client" | "network" | "admin";
+            readonly scopes: readonly string[];
+            readonly active: boolean;
+            /** @enum {string} */
+            readonly authentication: "client_secret" | "private_key_jwt" | "none";
+            /** @description Whether its tokens are bound to its TLS certificate (RFC 8705). */
+            readonly certificateBoundTokens: boolean;
+            readonly jwks: {
+                readonly keys: readonly {
+                    readonly [key: string]: string;
+                }[];
+            } | null;
+            readonly previousSecretUntil: string | null;
+            readonly productIds: readonly number[];
+            /** Format: date-time */
+            readonly createdAt: string;
+            readonly createdBy: string | null;
+            readonly credentialsVersion: number;
+            readonly confirmedBy: readonly string[];
+            /** @description The other administrators who could act as it. */
+            readonly controlledBy: readonly string[];
+            readonly deliveriesSuspendedSince: string | null;
+            /** @description The names of the people and clients in other members, by id, if they are known. */
+            readonly actorNames: {
+                readonly [key: string]: string;
+            };
+        };
         readonly OperatorEntry: {
             /**
              * Format: uuid
@@ -4590,6 +4621,8 @@ export interface components {
             readonly deliveryId: string;
             /** @description The `webhook-id` of the message. */
             readonly eventId: string;
+            /** @description The card of the event; missing for a ping. */
+            readonly publicToken?: string;
             readonly type: string;
             /** @enum {string} */
             readonly status: "Pending" | "Delivered" | "Failed";
@@ -8384,7 +8417,7 @@ export interface operations {
                     readonly [name: string]: unknown;
                 };
                 content: {
-                    readonly "application/json": components["schemas"]["Client"];
+                    readonly "application/json": components["schemas"]["NamedClient"];
                 };
             };
             readonly 400: components["responses"]["MalformedRequest"];

@@ -61,12 +61,12 @@ export function clientRoutes({ administration, app }: privateApi.PrivateApi): vo
         summary: 'Read a client',
         tags,
         params,
-        response: { 200: clientSchemas.ClientSchema },
+        response: { 200: clientSchemas.NamedClientSchema },
       },
     },
     async (request) =>
       clientAnswer(
-        await clientOperations.findClientRecord(administration, privateApi.parseClientId(request)),
+        await clientOperations.findNamedClient(administration, privateApi.parseClientId(request)),
       ),
   )
 }

@@ -16,10 +16,11 @@ export function listOperatorEntriesRoute({ app, audit }: PrivateApi): void {
       config: { ...adminOrAudit, lists: true },
       schema: {
         operationId: 'listOperatorEntries',
-        summary: 'List the entries of operators in the audit log',
+        summary: 'List entries of operators and settings in the audit log',
         description:
-          'Acts of people and administrators on cards, and all acts on clients, products, keys ' +
-          'and settings, newest first, including refused ones. An act is entered within seconds.',
+          'Acts of people and administrators on cards, and acts of anyone on clients, products, ' +
+          'keys and settings, newest first. Settings that a client changes itself are included, ' +
+          'and refused acts. An act is entered within seconds.',
         tags: ['Audit log'],
         querystring: OperatorEntriesQuerySchema,
         response: { 200: Type.Array(OperatorEntrySchema) },

@@ -113,6 +113,12 @@ const oneTimeSecret = Type.Optional(
 )
 
 export const ClientSchema = Type.Object(clientMembers)
+export const NamedClientSchema = Type.Object({
+  ...clientMembers,
+  actorNames: Type.Record(Type.String(), Type.String(), {
+    description: 'The names of the people and clients in other members, by id, if they are known.',
+  }),
+})
 export const CreatedClientSchema = Type.Object({ ...clientMembers, clientSecret: oneTimeSecret })
 
 export const RotatedClientSecretSchema = Type.Object({

@@ -73,6 +73,9 @@ export const WatchedWebhookSchema = Type.Object({
 export const WatchedDeliverySchema = Type.Object({
   deliveryId: Type.String(),
   eventId: Type.String({ description: 'The `webhook-id` of the message.' }),
+  publicToken: Type.Optional(
+    Type.String({ description: 'The card of the event; missing for a ping.' }),
+  ),
   type: Type.String(),
   status: Type.Enum(['Pending', 'Delivered', 'Failed'] as const),
   createdAt: dateTime,

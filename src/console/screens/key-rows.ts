@@ -18,7 +18,7 @@ const states = { active: 'good', pending: 'warn', retired: 'plain' } as const
 export function renderKeys(visit: Visit, keys: readonly Key[]): Html {
   const retired = keys.filter(({ state }) => state === 'retired')
   const others = keys.filter(({ state }) => state !== 'retired')
-  return html`${tableOf(visit, 'Keys', others)}${
+  return html`<div class="keys">${tableOf(visit, 'Keys', others)}${
     retired.length > 0 &&
     html`<details>
       <summary>
@@ -26,7 +26,7 @@ export function renderKeys(visit: Visit, keys: readonly Key[]): Html {
       </summary>
       ${tableOf(visit, 'Retired keys', retired)}
     </details>`
-  }`
+  }</div>`
 }
 
 const tableOf = (visit: Visit, name: string, keys: readonly Key[]): Html =>
@@ -83,6 +83,7 @@ function renderParts(key: Key): Html {
         <dd><code>${key.keyUsage} ${algorithm} ${key.modeOfUse} ${exportability}</code></dd>`
     }
     ${key.pinBlockFormats && html`<dt>PIN blocks</dt><dd>${key.pinBlockFormats.join(', ')}</dd>`}
+    ${key.uses !== undefined && html`<dt>Uses</dt><dd>${numbers.format(key.uses)}</dd>`}
     ${createdAt && html`<dt>Created</dt><dd>${instant(createdAt)}</dd>`}
     ${finishedAt && html`<dt>Re-encrypted</dt><dd>${instant(finishedAt)}</dd>`}
   </dl>`

@@ -50,13 +50,14 @@ begin
   then
     return false;
   end if;
-  perform end_waiting_plastic(v_card, p_request_id, p_operator_id);
+  -- Before the plastic ends, so that its number is not used again: a bureau without batches made it.
   if p_is_not_received then
     update plastic
     set delivery_status = 'Cancelled', delivery_changed_at = v_now
     where public_token = p_public_token and plastic_number = p_plastic_number
       and delivery_status <> 'Cancelled';
   end if;
+  perform end_waiting_plastic(v_card, p_request_id, p_operator_id);
   return true;
 end
 $function$;

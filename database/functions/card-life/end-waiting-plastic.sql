@@ -1,5 +1,6 @@
 -- Cancels the plastic of a card that waits, and records the event. The delivery of a plastic that
 -- was not made, or was returned, is cancelled, too. Any other plastic keeps its delivery status.
+-- The next order has the number of an order that no batch took: its plastic was never made.
 --
 -- The caller has locked the row p_card.
 --
@@ -13,10 +14,14 @@ language plpgsql
 as $function$
 declare
   v_card card;
-  v_plastic_number integer;
+  v_plastic plastic;
   -- Citus rejects clock functions in an update.
   v_now timestamptz := clock_timestamp();
 begin
+  select * into v_plastic
+  from plastic
+  where public_token = p_card.public_token and state = 'Waiting'
+  for no key update;
   update plastic
   set state = 'Cancelled',
     delivery_status = case
@@ -28,16 +33,21 @@ begin
       else delivery_changed_at
     end,
     ended_at = v_now
-  where public_token = p_card.public_token and state = 'Waiting'
-  returning plastic_number into v_plastic_number;
+  where public_token = p_card.public_token and state = 'Waiting';
   update card
   set waiting_expiry_date = null,
+    last_plastic_number = case
+      when v_plastic.delivery_status = 'Ordered' and v_plastic.batch_id is null
+        then v_plastic.plastic_number - 1
+      else last_plastic_number
+    end,
     last_sequence = p_card.last_sequence + 1
   where public_token = p_card.public_token
   returning card.* into v_card;
   perform record_event(
     p_card.public_token, v_card.last_sequence, p_card.client_id, 'card.renewal_cancelled',
-    p_request_id, json_build_object('plasticNumber', v_plastic_number)::text, null, p_operator_id
+    p_request_id, json_build_object('plasticNumber', v_plastic.plastic_number)::text, null,
+    p_operator_id
   );
   return v_card;
 end

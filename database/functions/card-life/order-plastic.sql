@@ -2,8 +2,9 @@
 -- event, once for an idempotency key.
 --
 -- The caller gives the number of the plastic: the next one, or the card has changed since it was
--- read. A number is used once, even if the plastic is cancelled. The reason is Renewal, Reprint, or
--- Conversion, which gives an active virtual card its first plastic.
+-- read. It takes the place of an order with this number, which was cancelled before a batch took it.
+-- The reason is Renewal, Reprint, or Conversion, which gives an active virtual card its first
+-- plastic.
 --
 -- With p_is_current, the plastic becomes current at once. Otherwise it waits until it is activated,
 -- and the present one is used until then. A conversion is always current: the card is physical from
@@ -114,6 +115,8 @@ begin
     set personal_data = p_personal_data
     where public_token = p_public_token;
   end if;
+  delete from plastic
+  where public_token = p_public_token and plastic_number = p_plastic_number;
   v_card_type := case p_reason when 'Conversion' then 'Physical' else v_card.card_type end;
   insert into plastic (
     public_token, plastic_number, card_type, reason, state, start_date, expiry_date,

@@ -159,9 +159,7 @@ const readLine = ({ publicTokens, service: { database } }: PlayedLine): Promise<
        expiry_date::text as "expiryDate", waiting_expiry_date::text as "waiting",
        valid_until::text as "validUntil", plastic_number as "plasticNumber",
        is_plastic_inactive as "isPlasticInactive",
-       (
-         select max(plastic_number) from plastic where plastic.public_token = card.public_token
-       ) as "newestNumber",
+       last_plastic_number as "newestNumber",
        (
          select spent - restored from try_counter
          where try_counter.public_token = card.public_token and kind = 'pin'

@@ -215,7 +215,7 @@ function cancel(line: ModelLine, generation: number): Outcome {
     return { line, answer: 'card_closed' }
   }
   if (card.waiting === null) return { line, answer: 'nothing_to_migrate' }
-  return { line: change(line, generation, { waiting: null }), answer: '204' }
+  return { line: change(line, generation, endWaiting(card)), answer: '204' }
 }
 
 function convert(line: ModelLine, generation: number): Outcome {
@@ -230,6 +230,10 @@ function convert(line: ModelLine, generation: number): Outcome {
   return { line: change(line, generation, { ...converted, cardType: 'Physical' }), answer: '200' }
 }
 
+/** Cancels the plastic that waits: no batch took it, so that its number is used again. */
+const endWaiting = ({ newestNumber, waiting }: ModelCard): Partial<ModelCard> =>
+  waiting === null ? {} : { waiting: null, newestNumber: newestNumber - 1 }
+
 function replace(line: ModelLine, step: ModelStep): Outcome {
   const { today } = line
   const card = findCard(line, step.card)
@@ -241,7 +245,7 @@ function replace(line: ModelLine, step: ModelStep): Outcome {
   }
   const isLiving = status !== '54' && isOpen(card)
   const { movesTo, retires } = reasonEffects[step.reason]
-  const ended = isLiving && movesTo ? { status: movesTo, waiting: null } : {}
+  const ended = isLiving && movesTo ? { status: movesTo, ...endWaiting(card) } : {}
   const successor = createSuccessor(line, step)
   // An expired card cannot become lost or stolen.
   const isRetired = retires || (status === '54' && movesTo !== null)
@@ -286,7 +290,7 @@ function createSuccessor(line: ModelLine, step: ModelStep): ModelCard {
 }
 
 const retire = (card: ModelCard): Partial<ModelCard> =>
-  isOpen(card) && !card.isRetired ? { status: '62', isRetired: true, waiting: null } : {}
+  isOpen(card) && !card.isRetired ? { status: '62', isRetired: true, ...endWaiting(card) } : {}
 
 /** Retires the cards before a successor, which is active, and carries the tries of its PIN. */
 function finishActivation(line: ModelLine, generation: number): ModelLine {
@@ -326,7 +330,11 @@ function setStatus(line: ModelLine, step: ModelStep): Outcome {
   if (!listLifeMoves(lifeStatus).includes(step.to)) return { line, answer: 'card_status_conflict' }
   const closed = { ...card, status: step.to }
   // No plastic of a closed card is made.
-  const moved = change(line, step.card, isOpen(closed) ? closed : { ...closed, waiting: null })
+  const moved = change(
+    line,
+    step.card,
+    isOpen(closed) ? closed : { ...closed, ...endWaiting(card) },
+  )
   if (step.to !== '00' || from !== '02' || step.card === 0) return { line: moved, answer: '204' }
   const { pinSource } = card
   const source = pinSource === null ? null : findCard(line, pinSource)

@@ -168,7 +168,8 @@ for (const { name, open, skip } of databaseEngines) {
       assert.equal((await cancel(publicToken)).status, 204)
       assertRefused(await cancel(publicToken), 'nothing_to_migrate')
       assert.equal((await renew(publicToken)).status, 204)
-      assert.deepEqual(await states(publicToken), ['Current', 'Cancelled', 'Waiting'])
+      // No batch took the first order, so that its number is that of the second.
+      assert.deepEqual(await states(publicToken), ['Current', 'Waiting'])
       assert.deepEqual(
         (await events(publicToken))
           .slice(1)
@@ -176,9 +177,26 @@ for (const { name, open, skip } of databaseEngines) {
         [
           ['card.renewal_ordered', 1],
           ['card.renewal_cancelled', 1],
-          ['card.renewal_ordered', 2],
+          ['card.renewal_ordered', 1],
         ],
       )
+    })
+
+    test('an order that a batch took, or that the bureau made, leaves its number to no other', async () => {
+      const { publicToken } = await physical({ expiryDate: '2031-05' })
+      await renew(publicToken)
+      await sql(
+        service.database,
+        `update plastic set batch_id = gen_random_uuid()
+         where public_token = $1 and plastic_number = 1`,
+        [publicToken],
+      )
+      assert.equal((await cancel(publicToken)).status, 204)
+      await renew(publicToken)
+      const path = `/cards/${publicToken}/renewal?notReceived=true`
+      assert.equal((await service.call('DELETE', path)).status, 204)
+      await renew(publicToken)
+      assert.deepEqual(await states(publicToken), ['Current', 'Cancelled', 'Cancelled', 'Waiting'])
     })
 
     test('a renewal is cancelled until its plastic is produced, and after it was returned', async () => {

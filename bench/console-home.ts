@@ -7,7 +7,7 @@ import { setTimeout as wait } from 'node:timers/promises'
 import { parseArgs } from 'node:util'
 import pg from 'pg'
 import { openBrowser } from '../test/support/browser.ts'
-import { runBench } from './support.ts'
+import { type BenchService, runBench } from './support.ts'
 
 const { values: options } = parseArgs({
   options: {
@@ -52,44 +52,53 @@ async function untilCounted(client: pg.Client): Promise<void> {
 const percentile = (sorted: readonly number[], share: number): string =>
   (sorted[Math.min(sorted.length - 1, Math.floor(share * sorted.length))] ?? 0).toFixed(1)
 
+/** Asks each page, one call after the other, and prints its times and its size. */
+async function measurePages({ privateUrl, sandbox }: BenchService): Promise<void> {
+  const browser = openBrowser()
+  const { signInUrl = '' } = sandbox.people.find(({ role }) => role === 'support') ?? {}
+  await browser.visit(signInUrl)
+  console.log('page | p50, ms | p99, ms | kB')
+  for (const address of [
+    '/console?range=24h',
+    '/console?range=7d',
+    '/console?range=30d',
+    '/console?range=30d&client=client-1',
+    '/console/authorizations',
+    '/console/authorizations?responseCode=75',
+    '/console/authorizations?responseCode=41',
+  ]) {
+    const times: number[] = []
+    let bytes = 0
+    // The first calls prepare statements.
+    for (let call = -10; call < Number(options.calls); call += 1) {
+      const fromMs = performance.now()
+      const { status, text } = await browser.visit(`${privateUrl}${address}`)
+      if (status !== 200) throw new Error(`${address} was answered ${status}.`)
+      if (text.includes('could not be read')) throw new Error(`${address} lacks figures.`)
+      if (call >= 0) times.push(performance.now() - fromMs)
+      bytes = text.length
+    }
+    const sorted = times.toSorted((one, other) => one - other)
+    const row = [address, percentile(sorted, 0.5), percentile(sorted, 0.99)]
+    console.log([...row, Math.round(bytes / 1_000)].join(' | '))
+  }
+}
+
 await runBench(
   async (bench) => {
     const service = await bench.startService()
     const client = new pg.Client({ connectionString: bench.databaseUrl })
     await client.connect()
-    await fillAuthorizations(client)
-    await client.query('vacuum analyze authorization_request')
-    await untilCounted(client)
-    await client.query('vacuum analyze authorization_count, authorization_hour_count')
-    const browser = openBrowser()
-    const { signInUrl = '' } = service.sandbox.people.find(({ role }) => role === 'support') ?? {}
-    await browser.visit(signInUrl)
-    console.log('page | p50, ms | p99, ms | kB')
-    for (const address of [
-      '/console?range=24h',
-      '/console?range=7d',
-      '/console?range=30d',
-      '/console?range=30d&client=client-1',
-      '/console/authorizations',
-      '/console/authorizations?responseCode=75',
-      '/console/authorizations?responseCode=41',
-    ]) {
-      const times: number[] = []
-      let bytes = 0
-      // The first calls prepare statements.
-      for (let call = -10; call < Number(options.calls); call += 1) {
-        const fromMs = performance.now()
-        const { status, text } = await browser.visit(`${service.privateUrl}${address}`)
-        if (status !== 200) throw new Error(`${address} was answered ${status}.`)
-        if (text.includes('could not be read')) throw new Error(`${address} lacks figures.`)
-        if (call >= 0) times.push(performance.now() - fromMs)
-        bytes = text.length
-      }
-      const sorted = times.toSorted((one, other) => one - other)
-      const row = [address, percentile(sorted, 0.5), percentile(sorted, 0.99)]
-      console.log([...row, Math.round(bytes / 1_000)].join(' | '))
+    try {
+      await fillAuthorizations(client)
+      await client.query('vacuum analyze authorization_request')
+      await untilCounted(client)
+      await client.query('vacuum analyze authorization_count, authorization_hour_count')
+      await measurePages(service)
+    } finally {
+      // The server stops after a fault too, and would break an open connection.
+      await client.end()
     }
-    await client.end()
   },
   { fsync: true, settings: { shared_buffers: '1GB', max_wal_size: '8GB' } },
 )

@@ -140,7 +140,10 @@ export const cancelRenewal = (
     const { waitingDeliveryStatus, waitingNumber } = card
     const status = findStatus(context, card)
     if (lifeActs[status].renew === 'no') throw cards.cardClosed(status)
-    if (waitingNumber === null) throw new Problem('nothing_to_migrate')
+    if (waitingNumber === null) {
+      refuseReturned(card)
+      throw new Problem('nothing_to_migrate')
+    }
     const isOnItsWay = waitingDeliveryStatus !== 'Ordered' && waitingDeliveryStatus !== 'Returned'
     if (isOnItsWay && !isNotReceived) throw new Problem('renewal_produced')
     refuseEnd(card, waitingNumber, formatDate(context.now()))
@@ -269,7 +272,7 @@ function findMigrated(card: stored.CardToRenew, status: LifeStatus, today: strin
 }
 
 /**
- * Refuses to activate a current plastic that is not in the hands of its cardholder.
+ * Refuses an act on a current plastic that is not in the hands of its cardholder.
  * @throws `Problem` `nothing_to_migrate`.
  */
 export function refuseReturned({

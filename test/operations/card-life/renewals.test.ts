@@ -331,6 +331,21 @@ for (const { name, open, skip } of databaseEngines) {
       )
     })
 
+    test('the refusal to cancel the returned plastic of a converted card says what to order', async () => {
+      const { publicToken } = await service.createCard()
+      const body = { cardType: 'Physical' }
+      const converted = await service.call('PUT', `/cards/${publicToken}/card-type`, { body })
+      assert.equal(converted.status, 200)
+      const returned = await service.call('POST', `/sandbox/plastics/${publicToken}/1/return`)
+      assert.equal(returned.status, 204)
+      const refused = await cancel(publicToken)
+      assertRefused(refused, 'nothing_to_migrate')
+      assert.equal(
+        refused.json.detail,
+        'Plastic 1 was returned. Order another: RenewWithSameExpiry.',
+      )
+    })
+
     test('a repeat under the same key renews once', async () => {
       const { publicToken } = await physical({ expiryDate: '2031-05' })
       const headers = { 'idempotency-key': 'renew-once' }

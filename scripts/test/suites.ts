@@ -54,6 +54,14 @@ const suites: Readonly<Record<string, Suite>> = {
   },
   failover: { files: () => ['test/service/failover.test.ts'], env: { FAILOVERS: '10' } },
   fuzz: { files: () => ['test/fuzz/fuzz.test.ts'], env: { FUZZ_RUNS: '20000' } },
+  /** More schedules of acts on one card, and a job of renewals for many cards. */
+  life: {
+    files: () => [
+      'test/operations/card-life/schedules.test.ts',
+      'test/operations/renewals/jobs.test.ts',
+    ],
+    env: { LIFE_SCHEDULES: '10000', TEST_RENEWED_CARDS: '100000' },
+  },
   /**
    * ISO 8583 libraries of other authors, from checkouts in two variables
    * (docs/reference/iso8583.md).

@@ -98,11 +98,16 @@ async function runSchedule<Result>(
   })
   const all = Promise.all(started.map(({ answer }) => answer))
   const living = () => started.map(({ caller }) => caller).filter(({ isDone }) => !isDone)
+  let settledAt = performance.now()
   while (living().length > 0) {
-    const isSettled = living().every(({ running, waiting }) => running === 0 && waiting.length > 0)
-    if (isSettled) {
-      const candidates = living()
-      candidates[Math.floor(draw() * candidates.length)]?.waiting.shift()?.()
+    const waiting = living().filter((caller) => caller.waiting.length > 0)
+    const isBusy = living().some(({ running }) => running > 0)
+    // A caller may also wait for what another one reads for both, and that one waits at the gate.
+    const isSettled = waiting.length === living().length || performance.now() > settledAt + 50
+    if (isBusy || waiting.length === 0) settledAt = performance.now()
+    else if (isSettled) {
+      waiting[Math.floor(draw() * waiting.length)]?.waiting.shift()?.()
+      settledAt = performance.now()
     }
     await nextTurn()
   }
@@ -143,7 +148,8 @@ function drawActs(
   return Array.from({ length: count }, () => kinds[Math.floor(draw() * kinds.length)] ?? guess)
 }
 
-const expected = [200, 204, 409]
+/** 503: at each of its attempts another act had come first, and it has changed nothing. */
+const expected = [200, 204, 409, 503]
 
 async function playSchedule(service: TestService, seed: number): Promise<void> {
   const draw = createDraw(seed)
@@ -167,7 +173,7 @@ async function playSchedule(service: TestService, seed: number): Promise<void> {
      from card where line_token = $1`,
     [card.publicToken],
   )
-  const [numbers] = await sql<{ successors: number; orphans: number; compared: number }>(
+  const [numbers] = await sql<{ successors: number; compared: number }>(
     service.database,
     `select (
        select count(*)::integer from card_line
@@ -178,9 +184,6 @@ async function playSchedule(service: TestService, seed: number): Promise<void> {
            where later.public_token = $1 and later.replaced_token = card.public_token
          )
      ) as "successors", (
-       select count(*)::integer from pan_fingerprint
-       where public_token not in (select public_token from card)
-     ) as "orphans", (
        select count(*)::integer from authorization_request
        where public_token in (select public_token from card where line_token = $1)
          and kind = 'pin' and result = 'mismatch'
@@ -193,24 +196,35 @@ async function playSchedule(service: TestService, seed: number): Promise<void> {
     'no card is torn',
   )
   assert.ok(numbers && numbers.successors <= 1, 'a card has one successor')
-  assert.equal(numbers.orphans, 0, 'every number belongs to a card')
   // The PIN of a lost card comes with all tries, because the lost card is closed.
   const most = rows.some(({ status }) => status === '41') ? 6 : 3
   assert.ok(numbers.compared <= most, 'no more PINs are compared than tries')
 }
 
-async function playAll(service: TestService, count: number): Promise<void> {
-  for (let seed = 0; seed < count; seed += 1) {
+/** Plays those of the seeds from the first up to the end. */
+async function playAll(service: TestService, first: number, end: number): Promise<void> {
+  for (let seed = first; seed < end; seed += 1) {
     await playSchedule(service, seed).catch((fault: unknown) => {
       throw new Error(`SCHEDULE_SEED=${seed}`, { cause: fault })
     })
   }
+  const orphans = await sql(
+    service.database,
+    `select from pan_fingerprint where not exists (
+       select from card where card.public_token = pan_fingerprint.public_token
+     )`,
+  )
+  assert.equal(orphans.length, 0, 'every number belongs to a card')
 }
 
 test(`${schedules} schedules of replace, activate, authorize and status keep each line whole`, async () => {
-  const service = await openScheduled()
-  if (onlySeed === undefined) await playAll(service, schedules)
-  else await playSchedule(service, Number(onlySeed))
+  const [from, end] = onlySeed === undefined ? [0, schedules] : [+onlySeed, +onlySeed + 1]
+  // A database that has many cards and no statistics is slow.
+  for (let first = from; first < end; first += 500) {
+    const service = await openScheduled()
+    await playAll(service, first, Math.min(first + 500, end))
+    await service.close()
+  }
 })
 
 test('the schedules find a replacement that is done twice', async () => {
@@ -218,5 +232,5 @@ test('the schedules find a replacement that is done twice', async () => {
     from: '\n    or find_successor(p_public_token, v_card.generation, p_today) is not null',
     to: '',
   })
-  await assert.rejects(playAll(service, 500))
+  await assert.rejects(playAll(service, 0, 500))
 })

@@ -12,7 +12,7 @@ import { withoutIds } from '../../support/identifiers.ts'
 import { faults } from '../support/axe.ts'
 import { openChromium } from '../support/chromium.ts'
 import { type Console, linkOf, openConsole, signIn } from '../support/console.ts'
-import { hostile, openWorld, type World } from '../support/console-world.ts'
+import { hostile, openWorld, type World, writeEverywhere } from '../support/console-world.ts'
 import { smallPng } from '../support/small-png.ts'
 
 /**
@@ -78,7 +78,7 @@ let world: World
 
 before(async () => {
   service = await openConsole({ APPROVALS: 'administrator' })
-  world = await openWorld(service, takesPictures ? null : hostile)
+  world = await openWorld(service, takesPictures ? null : writeEverywhere(hostile))
 })
 
 const addressOf = (path: string): string => service.url(world.addresses.get(path) ?? '/')

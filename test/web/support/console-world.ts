@@ -17,20 +17,44 @@ export type World = {
   addresses: ReadonlyMap<string, string>
 }
 
-/** @param text stands wherever somebody can write any; null: what would stand there anyway */
-export const openWorld = async (service: Console, text: string | null): Promise<World> => {
-  if (text !== null) {
-    await administer(service, 'PATCH', '/products/1003', { productName: text })
-    await administer(service, 'PATCH', '/clients/demo-client', { clientName: text })
+/** What people have written where somebody can write anything. */
+export interface Writing {
+  /** Up to 25 characters; also that of a merchant. */
+  readonly reference: string
+  readonly merchant: string
+  /** Up to 100 characters. */
+  readonly client: string
+  /** Up to 50 characters. */
+  readonly product: string
+  readonly webhookUrl?: string
+  /** After the question mark of the addresses that decide. */
+  readonly query: string
+}
+
+/** The same text in each place. */
+export const writeEverywhere = (text: string): Writing => ({
+  reference: text,
+  merchant: text,
+  client: text,
+  product: text,
+  query: text,
+})
+
+/** @param writing null: what would stand there anyway */
+export const openWorld = async (service: Console, writing: Writing | null): Promise<World> => {
+  if (writing) {
+    await administer(service, 'PATCH', '/products/1003', { productName: writing.product })
+    await administer(service, 'PATCH', '/clients/demo-client', { clientName: writing.client })
   }
+  const merchant = writing?.merchant ?? 'Corner Bakery'
   await administer(service, 'PATCH', '/products/1003', { cardTypes: ['Virtual', 'Physical'] })
   const receiver = await openReceiver(() => 500)
-  const { webhookId } = await service.createWebhook(receiver.url)
+  const { webhookId } = await service.createWebhook(writing?.webhookUrl ?? receiver.url)
   const card = await issueDeclinedCard(
     service,
-    text ?? 'C-20481',
+    writing?.reference ?? 'C-20481',
     { cardProduct: 1003, cardType: 'Physical', activateNow: true },
-    { amount: 2_450, currency: 'USD', merchant: describeBakery(text ?? 'Corner Bakery') },
+    { amount: 2_450, currency: 'USD', merchant: describeBakery(merchant) },
   )
   await openCeremony(service)
   await administer(service, 'POST', '/links', {
@@ -44,14 +68,14 @@ export const openWorld = async (service: Console, text: string | null): Promise<
   const [found] = await administer(service, 'POST', '/cards/search', {
     authorizationReference: card.reference,
   })
-  const payment = await payAndClear(service, card.publicToken, text ?? 'Corner Bakery')
+  const payment = await payAndClear(service, card.publicToken, merchant)
   await useChip(service, card.publicToken, 'USD')
   await renewAndReplace(service, card.publicToken)
-  await decideElsewhere(service, text)
+  await decideElsewhere(service, writing)
   const { approvalId } = await askForAdministrator(
     service,
     'second-admin',
-    text ?? 'Second operator',
+    writing?.client ?? 'Second operator',
   )
   await openBrowser().visit(linkOf(service, 'auditor'))
   const [person] = await administer(service, 'GET', '/people')
@@ -175,9 +199,9 @@ export const askForAdministrator = (service: Console, clientId: string, clientNa
   })
 
 /** A client that decides its authorizations: an endpoint in force that failed, and a shadow. */
-async function decideElsewhere(service: Console, text: string | null): Promise<void> {
+async function decideElsewhere(service: Console, writing: Writing | null): Promise<void> {
   const endpoint = await openDecisionEndpoint(answerPing)
-  const query = text === null ? '' : `?${text}`
+  const query = writing ? `?${writing.query}` : ''
   await putInForce(service, { url: `${endpoint.url}${query}` })
   await putInForce(service, {
     url: `${endpoint.url}${query}`,

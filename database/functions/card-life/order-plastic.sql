@@ -10,8 +10,9 @@
 -- and the present one is used until then. A conversion is always current: the card is physical from
 -- then on, and its plastic is inactive until it is activated.
 --
--- A conversion may say where the plastic goes, which is part of the personal data. The card must
--- then still have p_former_personal_data; both are null if the personal data stays.
+-- A conversion may say where the plastic goes, which is part of the personal data: the change has an
+-- event of its own. The card must then still have p_former_personal_data; both are null if the
+-- personal data stays.
 --
 -- A card whose last day is before p_today expires first, with an event of its own. An expired card
 -- can still be renewed if its last day is not before p_expired_since, and leaves the status 54 when
@@ -111,9 +112,16 @@ begin
     v_card := end_waiting_plastic(v_card, p_request_id, p_operator_id);
   end if;
   if p_personal_data is not null then
+    v_card.last_sequence := v_card.last_sequence + 1;
     update card
-    set personal_data = p_personal_data
+    set personal_data = p_personal_data,
+      last_sequence = v_card.last_sequence
     where public_token = p_public_token;
+    perform record_event(
+      p_public_token, v_card.last_sequence, p_client_id, 'card.changed', p_request_id,
+      json_build_object('members', json_build_array('fulfilment'))::text,
+      null, p_operator_id
+    );
   end if;
   delete from plastic
   where public_token = p_public_token and plastic_number = p_plastic_number;

@@ -81,7 +81,7 @@ for (const { name, open, skip } of databaseEngines) {
       assert.equal(await take(), null)
     })
 
-    test('the plastic of a converted card is sent where the conversion says', async () => {
+    test('the plastic of a converted card is sent where the conversion says, which is an event', async () => {
       await takeAll()
       const { publicToken } = await service.createCard({ cardType: 'Virtual' })
       const fulfilment = { addressLine1: 'Branch 9', postCode: '28014', country: 'ESP' }
@@ -92,6 +92,16 @@ for (const { name, open, skip } of databaseEngines) {
       assert.deepEqual([refused.status, refused.json.code], [422, 'validation_failed'])
       const converted = await convert(body)
       assert.equal(converted.status, 200, converted.text)
+      const events = await sql<{ type: string; details: string }>(
+        service.database,
+        'select type, details from event where public_token = $1 order by sequence',
+        [publicToken],
+      )
+      assert.deepEqual(
+        events.map(({ type }) => type),
+        ['card.created', 'card.changed', 'card.converted'],
+      )
+      assert.deepEqual(JSON.parse(events[1]?.details ?? ''), { members: ['fulfilment'] })
       const [plastic, ...others] = await listPlastics((await take())?.batchId ?? '')
       assert.deepEqual(others, [])
       assert.deepEqual(

@@ -138,7 +138,7 @@ const memberPointer = (holder: string, name: string): string =>
   isNameLike(name) ? `${holder}/${name}` : holder
 
 const isNameLike = (name: string): boolean =>
-  /^[A-Za-z_][A-Za-z0-9_-]{0,39}(?:\[[A-Za-z0-9_-]{1,40}\])?$/.test(name) &&
+  /^[A-Za-z_][A-Za-z0-9_-]{0,39}(?:\[[A-Za-z0-9_-]{0,40}\])?$/.test(name) &&
   !/(?:[0-9][^0-9]*){4}/.test(name)
 
 /**

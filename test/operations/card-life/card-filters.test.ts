@@ -79,7 +79,25 @@ test('filters that have no index together are refused with their names', async (
     const { json, status } = await list(query)
     assert.deepEqual([status, json.errors[0].parameter], [422, parameter], JSON.stringify(query))
   }
-  for (const query of [{ 'metadata[a b]': 'x' }, { expiringBefore: '2030-02-30' }]) {
-    assert.equal((await list(query as Record<string, string>)).status, 422)
+  assert.equal((await list({ expiringBefore: '2030-02-30' })).status, 422)
+})
+
+test('a filter by metadata without a key is refused with the way to write it', async () => {
+  const refused: readonly (readonly [string, string])[] = [
+    ['metadata', 'metadata'],
+    ['metadata[]', 'metadata[]'],
+    // Other names are not repeated.
+    ['metadata[a b]', ''],
+    ['metadata[a', ''],
+  ]
+  for (const [name, parameter] of refused) {
+    for (const value of ['', '4711']) {
+      const { json, status } = await list({ [name]: value })
+      const [fault] = json.errors
+      assert.deepEqual([status, fault.parameter], [422, parameter], name)
+      assert.match(fault.detail, /^must be written metadata\[key\]=value, such as metadata\[/)
+    }
   }
+  const { json } = await list({ metadataKey: '4711' })
+  assert.equal(json.errors[0].detail, 'is unknown; remove it or correct its name')
 })

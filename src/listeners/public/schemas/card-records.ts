@@ -67,8 +67,9 @@ export const kindFilters = {
   cardType: Type.Optional(Type.String({ format: 'card-type' })),
 }
 
-/** `metadata[costCentre]=4711` */
+/** `metadata[costCentre]=4711`. Other spellings have a fault that shows this one. */
 export const metadataFilter = {
+  '^metadata(?!\\[[A-Za-z0-9_-]{1,40}\\]$)(\\[|$)': Type.String({ format: 'metadata-filter' }),
   '^metadata\\[[A-Za-z0-9_-]{1,40}\\]$': Type.String({
     minLength: 1,
     maxLength: 500,

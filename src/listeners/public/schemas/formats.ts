@@ -87,6 +87,12 @@ export const stringFormats = (today: () => string): Readonly<Record<string, Stri
     // accepted.
     validate: (text) => !isPan(text) || findBinRange(text) === null,
   },
+  'metadata-filter': {
+    detail:
+      'must be written metadata[key]=value, such as metadata[costCentre]=4711, with a key of 1 ' +
+      'to 40 letters, digits, dashes and underscores',
+    validate: () => false,
+  },
   'metadata-key': {
     detail: 'must have keys of letters, digits, dashes and underscores, without a card number',
     validate: freeText.isMetadataKey,

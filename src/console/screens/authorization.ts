@@ -69,7 +69,8 @@ function verdict(found: Authorization): Html {
 const formatSum = (amount: number | undefined, currency: string | undefined): string | null =>
   amount === undefined || currency === undefined ? null : formatMoney({ amount, currency })
 
-const declinerNames: Readonly<Record<(typeof decliners)[number], string>> = {
+/** The words for who declined. */
+export const declinerNames: Readonly<Record<(typeof decliners)[number], string>> = {
   card: 'The card',
   product_control: 'A control of the product',
   card_control: 'A control of the card',
@@ -81,7 +82,8 @@ const declinerNames: Readonly<Record<(typeof decliners)[number], string>> = {
   service: 'The service',
 }
 
-const retryNames: Readonly<Record<(typeof retries)[number], string>> = {
+/** The words for whether another request may succeed. */
+export const retryNames: Readonly<Record<(typeof retries)[number], string>> = {
   never: 'Never succeeds',
   with_other_data: 'May succeed with other data',
   later: 'May succeed later',

@@ -220,7 +220,12 @@ test('many cards are unblocked under one key, each once; a repeat goes on where 
   assert.equal(answer.status, 200, answer.text)
   assert.deepEqual(answer.json, [
     ...cards.map(({ publicToken }) => ({ publicToken, unblocked: true })),
-    { publicToken: closed.publicToken, unblocked: false, code: 'card_closed' },
+    {
+      publicToken: closed.publicToken,
+      unblocked: false,
+      code: 'card_closed',
+      detail: 'The card is 46 (Closed). Create another card.',
+    },
     { publicToken: '9999999999', unblocked: false, code: 'card_not_found' },
   ])
   assert.equal(await countUnblocks(), 20)

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { before, suite, test } from 'node:test'
 import { setTimeout as wait } from 'node:timers/promises'
 import { createPinfold, type Pinfold } from '../../../packages/sdk/client/client.ts'
+import { declinerNames, retryNames } from '../../../src/console/screens/authorization.ts'
 import { type DeclineReason, declineRules } from '../../../src/domain/decline-reason.ts'
 import { type Browser, openBrowser } from '../../support/browser.ts'
 import { ask, type IssuedCard, issueCard, pinTry } from '../../support/network.ts'
@@ -63,14 +64,17 @@ const told = (members: Partial<Told>): Told => ({
 const toldByPage = async (path: string): Promise<Told> => {
   const { status, text } = await browser.visit(`${service.sandbox.privateUrl}/console${path}`)
   assert.equal(status, 200, text)
-  const code = (term: string) =>
-    new RegExp(`<dt>${term}</dt>\\s*<dd>[^]*?<code>([^<]*)</code>`).exec(text)?.[1] ?? null
+  const fact = (term: string) =>
+    new RegExp(`<dt>${term}</dt>\\s*<dd>([^]*?)</dd>`).exec(text)?.[1] ?? ''
+  const code = (term: string) => /<code>([^<]*)<\/code>/.exec(fact(term))?.[1] ?? null
+  const codeOf = (names: Readonly<Record<string, string>>, words: string) =>
+    Object.keys(names).find((name) => names[name] === words) ?? null
   return {
-    responseCode: code('Answer'),
-    declineReason: code('Decline reason'),
-    declinedBy: code('Declined by'),
+    responseCode: /<h2 id="say">[^<]*\((\w\w)\)/.exec(text)?.[1] ?? null,
+    declineReason: code('Answer'),
+    declinedBy: codeOf(declinerNames, fact('Declined by')),
     control: code('Control'),
-    retry: code('Retry'),
+    retry: codeOf(retryNames, fact('Retry')),
     advice: /“([^”]*)”/.exec(text)?.[1] ?? null,
   }
 }

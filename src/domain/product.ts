@@ -17,7 +17,7 @@ export const parseCardType = (text: string): CardType | null =>
   cardTypes.find((cardType) => cardType.toLowerCase() === text.toLowerCase()) ?? null
 
 /** A card product as clients see it. */
-export interface ListedProduct {
+export interface ListedProduct extends ProductRenewal {
   readonly productId: ProductId
   readonly productName: string
   readonly schemeName: string
@@ -45,6 +45,9 @@ export const renewalBounds = {
   graceMonths: { minimum: 0, maximum: 12, default: 3 },
 } as const
 
+/** The days before the expiry on which the client is told that a renewal is due. */
+export const renewalNoticeDays = [60, 30] as const
+
 /** When and how the cards of a product are renewed. */
 export interface ProductRenewal {
   readonly renewalType: RenewalType
@@ -57,7 +60,7 @@ export interface ProductRenewal {
 }
 
 /** A card product with the members that clients do not see. */
-export interface Product extends ListedProduct, ProductRenewal {
+export interface Product extends ListedProduct {
   /** The first 6 or 8 digits of its PANs. */
   readonly bin: string
   readonly refuseWeakPins: boolean

@@ -19,13 +19,22 @@ interface ProductContext {
   readonly hsm: Hsm
 }
 
+/** A product in a client's list. */
+interface GrantedProduct extends productRules.ListedProduct {
+  /** The days before the expiry on which the client is told that a renewal is due. */
+  readonly renewalNoticeDays: readonly number[]
+}
+
 /** Lists one page of the active products granted to the requester, by `productId`. */
-export const listProducts = (
+export async function listProducts(
   { database }: Pick<ProductContext, 'database'>,
   { clientId }: Requester,
   filter: storedProducts.ProductFilter,
-): Promise<productRules.ListedProduct[]> =>
-  storedProducts.listGrantedProducts(database, clientId, filter)
+): Promise<GrantedProduct[]> {
+  const products = await storedProducts.listGrantedProducts(database, clientId, filter)
+  const { renewalNoticeDays } = productRules
+  return products.map((product) => ({ ...product, renewalNoticeDays }))
+}
 
 /** The default values of a product. */
 const defaults = {

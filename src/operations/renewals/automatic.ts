@@ -1,12 +1,9 @@
 import { addDays, formatDate } from '../../domain/calendar.ts'
 import type { CardType, RenewalType } from '../../domain/product.ts'
-import { renewalBounds } from '../../domain/product.ts'
+import { renewalBounds, renewalNoticeDays } from '../../domain/product.ts'
 import * as due from '../../storage/renewals/due.ts'
 import { sweep } from '../cards/status.ts'
 import { orderDueRenewal, type RenewalContext } from './order.ts'
-
-/** The days before the expiry on which the client is told that a renewal is due. */
-const noticeDays = [60, 30] as const
 
 /** The number of cards that are listed at a time. */
 const stepSize = 100
@@ -43,7 +40,7 @@ async function giveNotices(
   collect: Collect,
 ): Promise<void> {
   const today = formatDate(now())
-  for (const [noticesGiven, days] of noticeDays.entries()) {
+  for (const [noticesGiven, days] of renewalNoticeDays.entries()) {
     const until = addDays(today, days)
     let [afterExpiryDate, afterToken] = ['0001-01-01', '']
     while (!stop.aborted) {
@@ -140,7 +137,7 @@ export async function sweepDays(
   const { database } = context
   const products = await due.listProductsToRenew(database)
   const offsets = [
-    ...new Set([...noticeDays, ...products.map((each) => each.renewalLeadDays), 0, -1]),
+    ...new Set([...renewalNoticeDays, ...products.map((each) => each.renewalLeadDays), 0, -1]),
   ].sort((one, other) => other - one)
   const last = formatDate(to)
   let day = formatDate(from)

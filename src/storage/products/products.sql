@@ -4,7 +4,9 @@
 select product_id as "productId", product_name as "productName", scheme_name as "schemeName",
   currency_code as "currencyCode", card_types as "cardTypes", validity_months as "validityMonths",
   pin_length as "pinLength", pin_revealable as "pinRevealable", pin_try_limit as "pinTryLimit",
-  cvv_try_limit as "cvvTryLimit"
+  cvv_try_limit as "cvvTryLimit", renewal_type as "renewalType",
+  renewal_earliest_days as "renewalEarliestDays", renewal_lead_days as "renewalLeadDays",
+  renewal_grace_months as "renewalGraceMonths"
 from product
 join client_product using (product_id)
 where client_id = :clientId and active and product_id > :afterProductId

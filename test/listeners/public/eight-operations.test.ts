@@ -37,6 +37,11 @@ const everydayDebit = {
   pinRevealable: true,
   pinTryLimit: 3,
   cvvTryLimit: 3,
+  renewalType: 'Manual',
+  renewalEarliestDays: 90,
+  renewalLeadDays: 45,
+  renewalGraceMonths: 3,
+  renewalNoticeDays: [60, 30],
 }
 
 for (const { engine, open, skip } of engines) {

@@ -2803,6 +2803,34 @@ export interface components {
             readonly pinTryLimit: number;
             /** @example 3 */
             readonly cvvTryLimit: number;
+            /**
+             * @description Who orders the renewals of its cards: the client, or the service.
+             * @enum {string}
+             */
+            readonly renewalType: "Manual" | "Automatic";
+            /**
+             * @description A client can order a renewal at most this many days before the expiry.
+             * @example 90
+             */
+            readonly renewalEarliestDays: number;
+            /**
+             * @description An automatic renewal of a physical card is ordered this many days before the expiry.
+             * @example 45
+             */
+            readonly renewalLeadDays: number;
+            /**
+             * @description An expired card can be renewed or replaced for this many months.
+             * @example 3
+             */
+            readonly renewalGraceMonths: number;
+            /**
+             * @description The event `card.renewal_due` occurs this many days before the expiry.
+             * @example [
+             *       60,
+             *       30
+             *     ]
+             */
+            readonly renewalNoticeDays: readonly number[];
         };
         /** @description Absent members get their default. */
         readonly PutDecisionEndpoint: {
@@ -4112,7 +4140,15 @@ export interface operations {
                      *         "pinLength": 4,
                      *         "pinRevealable": true,
                      *         "pinTryLimit": 3,
-                     *         "cvvTryLimit": 3
+                     *         "cvvTryLimit": 3,
+                     *         "renewalType": "Manual",
+                     *         "renewalEarliestDays": 90,
+                     *         "renewalLeadDays": 45,
+                     *         "renewalGraceMonths": 3,
+                     *         "renewalNoticeDays": [
+                     *           60,
+                     *           30
+                     *         ]
                      *       }
                      *     ]
                      */

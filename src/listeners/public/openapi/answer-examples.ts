@@ -200,20 +200,6 @@ const cardControls = {
 
 /** The first answer of each operation that returns JSON, by `operationId`. */
 export const answerExamples: Readonly<Record<string, unknown>> = {
-  listProducts: [
-    {
-      productId: 1001,
-      productName: 'Everyday Debit',
-      schemeName: 'Visa',
-      currencyCode: 'EUR',
-      cardTypes: ['Physical', 'Virtual'],
-      validityMonths: 48,
-      pinLength: 4,
-      pinRevealable: true,
-      pinTryLimit: 3,
-      cvvTryLimit: 3,
-    },
-  ],
   createCard: createdCard,
   findCard: card,
   listCards: [card],

@@ -17,11 +17,13 @@ import * as decisionEndpoint from '../schemas/decision-endpoint.ts'
 import * as decisions from '../schemas/decisions.ts'
 import { EventSchema } from '../schemas/events.ts'
 import * as payments from '../schemas/payments.ts'
+import * as products from '../schemas/products.ts'
 import * as renewals from '../schemas/renewals.ts'
 import * as webhooks from '../schemas/webhooks.ts'
 import { answerExamples } from './answer-examples.ts'
 import { cardLifeAnswers, cardLifeBodies } from './card-life-examples.ts'
 import { bodyExamples } from './examples.ts'
+import { productAnswers } from './product-examples.ts'
 
 const description = `A card-issuing core: products, cards, PINs, PIN and CVV status with the
 remaining tries.
@@ -46,6 +48,7 @@ export const publicDescription = (
   url: baseUrl,
   tokenUrl: `${baseUrl}/oauth/token`,
   sources: {
+    ...products,
     ...cards,
     CardOfHistorySchema,
     ...cardData,
@@ -67,7 +70,7 @@ export const publicDescription = (
     EventSchema,
   },
   bodyExamples: { ...bodyExamples, ...cardLifeBodies },
-  answerExamples: { ...answerExamples, ...cardLifeAnswers },
+  answerExamples: { ...answerExamples, ...productAnswers, ...cardLifeAnswers },
   formats,
   tags: [
     { name: 'Products', description: 'The card products that cards are created from.' },

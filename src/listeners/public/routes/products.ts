@@ -4,7 +4,7 @@ import { parseCardType } from '../../../domain/product.ts'
 import { listProducts } from '../../../operations/products/products.ts'
 import { cutPage, parseLimit, readCursor } from '../../http/pages.ts'
 import { createRequester, type PublicApi } from '../api.ts'
-import { ListProductsQuerySchema, ProductSchema } from '../schemas/cards.ts'
+import { ListProductsQuerySchema, ProductSchema } from '../schemas/products.ts'
 
 export function listProductsRoute({ app, base, issuing }: PublicApi): void {
   app.get(
@@ -33,7 +33,11 @@ export function listProductsRoute({ app, base, issuing }: PublicApi): void {
         limit: pageSize,
         toPosition: (last) => [last.productId],
       })
-      return page.map((product) => ({ ...product, cardTypes: [...product.cardTypes] }))
+      return page.map((product) => ({
+        ...product,
+        cardTypes: [...product.cardTypes],
+        renewalNoticeDays: [...product.renewalNoticeDays],
+      }))
     },
   )
 }

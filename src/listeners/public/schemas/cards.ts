@@ -275,17 +275,6 @@ export const ChangeCardSchema = Type.Object(
   { ...closed, minProperties: 1, description: 'The members to change, each whole.' },
 )
 
-export const ListProductsQuerySchema = Type.Object(
-  {
-    cardType: Type.Optional(Type.String({ format: 'card-type' })),
-    currencyCode: Type.Optional(
-      Type.String({ pattern: stringPatterns.currencyCode, examples: ['EUR'] }),
-    ),
-    ...pageMembers,
-  },
-  closed,
-)
-
 export const ListCardsQuerySchema = Type.Object(
   {
     customerReference: Type.Optional(
@@ -304,19 +293,6 @@ export const CardParamsSchema = Type.Object({
 })
 
 const date = Type.String({ format: 'date', examples: ['2030-11-30'] })
-
-export const ProductSchema = Type.Object({
-  productId: Type.Integer({ examples: [1001] }),
-  productName: Type.String({ examples: ['Everyday Debit'] }),
-  schemeName: Type.String({ examples: ['Visa'] }),
-  currencyCode: Type.String({ examples: ['EUR'] }),
-  cardTypes: Type.Array(Type.Enum([...cardTypes])),
-  validityMonths: Type.Integer({ examples: [48] }),
-  pinLength: Type.Integer({ examples: [4] }),
-  pinRevealable: Type.Boolean(),
-  pinTryLimit: Type.Integer({ examples: [3] }),
-  cvvTryLimit: Type.Integer({ examples: [3] }),
-})
 
 export const TryStatusSchema = Type.Object({
   status: Type.Enum(['Unblocked', 'Blocked']),

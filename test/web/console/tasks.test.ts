@@ -92,7 +92,7 @@ suite('daily tasks of operators', { skip: chromium.leftOut }, () => {
         ]) {
           await search(page, text)
           if (!page.url().includes('/cards/'))
-            await page.getByRole('link', { name: lastFour }).first().click()
+            await page.locator(`main a[href*="/cards/${card.publicToken}"]`).first().click()
           await page.waitForURL(`**/console/cards/${card.publicToken}*`)
           assert.ok((await readText(page)).includes(card.customerReference))
         }

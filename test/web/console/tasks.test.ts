@@ -92,7 +92,7 @@ suite('daily tasks of operators', { skip: chromium.leftOut }, () => {
         ]) {
           await search(page, text)
           if (!page.url().includes('/cards/'))
-            await page.locator(`main a[href*="/cards/${card.publicToken}"]`).first().click()
+            await page.locator(`main a[href="/console/cards/${card.publicToken}"]`).first().click()
           await page.waitForURL(`**/console/cards/${card.publicToken}*`)
           assert.ok((await readText(page)).includes(card.customerReference))
         }
@@ -274,7 +274,10 @@ async function openScreen(page: Page, name: string): Promise<void> {
 async function search(page: Page, text: string): Promise<void> {
   await page.goto(new URL('/console/search', page.url()).href)
   await page.getByRole('searchbox').last().fill(text)
+  // Without it, the page of the form may still be there, whose load is over.
+  const answered = page.waitForEvent('framenavigated')
   await page.getByRole('main').getByRole('button', { name: 'Search' }).click()
+  await answered
   await page.waitForLoadState()
 }
 

@@ -43,7 +43,10 @@ test('a client gets a secret that is shown once, and calls with it', async () =>
   assert.match(clientSecret, /^[\w-]{43}$/)
   const again = await administer('POST', '/clients', newClient(), headers)
   assert.deepEqual([again.status, again.json], [201, record])
-  assert.deepEqual((await administer('GET', '/clients/acme')).json, record)
+  assert.deepEqual((await administer('GET', '/clients/acme')).json, {
+    ...record,
+    actorNames: { 'demo-admin': 'Demo operator' },
+  })
   const { status, token } = await askToken(service, 'acme', clientSecret)
   assert.equal(status, 200)
   const products = await service.call('GET', '/products', { token })

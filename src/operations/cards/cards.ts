@@ -59,7 +59,7 @@ export interface CreatedCard extends cardStatuses.CardStatus {
 }
 
 /** The answer of a read. */
-interface CardRecord extends CreatedCard {
+export interface CardRecord extends CreatedCard {
   /** The card that this card replaces. */
   readonly replacementFor?: PublicToken
   /** The newest card that replaces this card. */
@@ -163,7 +163,7 @@ async function describeRecord(context: CardContext, card: RecordRow): Promise<Ca
 }
 
 /** Describes a card without its tries. */
-export const describeCard = (
+const describeCard = (
   context: Pick<CardContext, 'now'>,
   card: storedCards.CardRow,
   embossName: string,

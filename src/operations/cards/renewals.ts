@@ -175,8 +175,8 @@ export const convertCard = (
   requester: cards.CardActor,
   conversion: Conversion,
   request: RepeatableRequest | null,
-): Promise<Answer<cards.CreatedCard>> =>
-  commitOnce<cards.CreatedCard>(context, request, async (claimFor) => {
+): Promise<Answer<cards.CardRecord>> =>
+  commitOnce<cards.CardRecord>(context, request, async (claimFor) => {
     const { publicToken } = conversion
     const card = await findCard(context, requester, publicToken)
     refuseConversion(card, findStatus(context, card))
@@ -184,10 +184,12 @@ export const convertCard = (
     await refuseReplaced(context, card, today)
     const plasticNumber = nextPlasticNumber(card)
     const { hsm } = context
-    const former = await revealPersonalData(hsm, publicToken, card.personalData)
     const { fulfilment } = conversion
-    const converted = { ...card, cardType: 'Physical', startDate: today } as const
-    const result = cards.describeCard(context, converted, former.embossName)
+    const result = {
+      ...(await cards.findCard(context, requester, publicToken)),
+      cardType: 'Physical',
+      startDate: today,
+    } as const
     const act = {
       ...pickActor(requester),
       publicToken,
@@ -203,7 +205,10 @@ export const convertCard = (
       freeTexts: await sealFreeTexts(hsm, publicToken, plasticNumber, conversion),
       formerPersonalData: fulfilment ? card.personalData : null,
       personalData: fulfilment
-        ? await sealPersonalData(hsm, publicToken, { ...former, fulfilment })
+        ? await sealPersonalData(hsm, publicToken, {
+            ...(await revealPersonalData(hsm, publicToken, card.personalData)),
+            fulfilment,
+          })
         : null,
     })
     return { isDone, result }

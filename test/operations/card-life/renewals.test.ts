@@ -245,12 +245,13 @@ for (const { name, open, skip } of databaseEngines) {
     })
 
     test('a converted card is physical with the same expiry, and its tries do not move', async () => {
-      const card = await service.createCard()
+      const card = await service.createCard({ metadata: { costCentre: '4711' } })
       const { status, json } = await convert(card.publicToken)
       assert.equal(status, 200)
       const after = await read(card.publicToken)
       const { cvvStatus, pinStatus } = after
-      assert.deepEqual({ ...after, ...json }, after)
+      assert.deepEqual(json, after)
+      assert.deepEqual([json.metadata, json.retired], [{ costCentre: '4711' }, false])
       assert.equal(after.cardType, 'Physical')
       assert.deepEqual([cvvStatus.remainingTries, pinStatus.remainingTries], [3, 3])
       const [first, second] = await plastics(card.publicToken)

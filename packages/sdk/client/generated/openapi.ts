@@ -5060,10 +5060,26 @@ export interface operations {
                      *       "expiryDate": "2030-11-30",
                      *       "status": "Active",
                      *       "cardStatusCode": "00",
-                     *       "cardStatusDescription": "Active"
+                     *       "cardStatusDescription": "Active",
+                     *       "pinStatus": {
+                     *         "status": "Unblocked",
+                     *         "description": "The PIN can be used.",
+                     *         "remainingTries": 3
+                     *       },
+                     *       "cvvStatus": {
+                     *         "status": "Unblocked",
+                     *         "description": "The CVV can be used.",
+                     *         "remainingTries": 3
+                     *       },
+                     *       "createdAt": "2026-11-20T08:00:00.000Z",
+                     *       "retired": false,
+                     *       "renewalType": "Manual",
+                     *       "metadata": {
+                     *         "costCentre": "4711"
+                     *       }
                      *     }
                      */
-                    readonly "application/json": components["schemas"]["CreatedCard"];
+                    readonly "application/json": components["schemas"]["Card"];
                 };
             };
             readonly 400: components["responses"]["MalformedRequest"];

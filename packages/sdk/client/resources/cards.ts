@@ -76,11 +76,7 @@ export interface Cards {
     options?: ChangeOptions,
   ): Promise<void>
   /** Gives a virtual card plastic. Scope `cards.write`. */
-  convert(
-    publicToken: string,
-    conversion: ConvertCard,
-    options?: ChangeOptions,
-  ): Promise<CreatedCard>
+  convert(publicToken: string, conversion: ConvertCard, options?: ChangeOptions): Promise<Card>
   /**
    * The cards that replaced each other, newest first, each with its plastics. Scope `cards.read`.
    * @param publicToken any card of the line.

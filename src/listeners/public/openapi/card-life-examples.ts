@@ -46,7 +46,15 @@ export const cardLifeAnswers: Readonly<Record<string, unknown>> = {
     replacementFor: convertedCard.publicToken,
     pinMoved: true,
   },
-  convertCard: convertedCard,
+  convertCard: {
+    ...convertedCard,
+    pinStatus: { status: 'Unblocked', description: 'The PIN can be used.', remainingTries: 3 },
+    cvvStatus: { status: 'Unblocked', description: 'The CVV can be used.', remainingTries: 3 },
+    createdAt: '2026-11-20T08:00:00.000Z',
+    retired: false,
+    renewalType: 'Manual',
+    metadata: { costCentre: '4711' },
+  },
   requestRenewals: renewalJob,
   findRenewals: renewalJob,
 }

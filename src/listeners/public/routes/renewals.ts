@@ -142,7 +142,7 @@ export function convertCardRoutes({ app, base, issuing }: PublicApi): void {
         tags,
         params: schemas.CardParamsSchema,
         body: schemas.ConvertCardSchema,
-        response: { 200: schemas.CreatedCardSchema },
+        response: { 200: schemas.CardSchema },
       },
       handler: async (request, reply) => {
         const { cardType: _, ...members } = request.body

@@ -2,7 +2,8 @@
 --
 -- p_public_token is the first card of the line. The cards are those of a generation below p_before,
 -- at most p_limit. replaced_token, reason and activated_at are null for the first card.
--- activated_at is null also for a successor that was never activated.
+-- activated_at is null also for a successor that was never activated. is_inactive is true for the
+-- plastic of a converted card until it is activated.
 --
 -- Distributed by p_public_token, beside card.
 create or replace function list_line(
@@ -25,6 +26,7 @@ create or replace function list_line(
   card_type text,
   plastic_reason text,
   state text,
+  is_inactive boolean,
   start_date date,
   expiry_date date,
   delivery_status text,
@@ -61,8 +63,9 @@ begin
     select card.public_token, v_place.generation, v_place.replaced_token, v_place.reason,
       v_place.activated_at, card.product_id, card.masked_pan, card.status_code,
       card.valid_until, card.retired_at, card.created_at, made.plastic_number, made.card_type,
-      made.reason, made.state, made.start_date, made.expiry_date, made.delivery_status,
-      made.delivery_changed_at, made.notices_given, made.ordered_at, made.ended_at
+      made.reason, made.state, made.state = 'Current' and card.is_plastic_inactive,
+      made.start_date, made.expiry_date, made.delivery_status, made.delivery_changed_at,
+      made.notices_given, made.ordered_at, made.ended_at
     from card
     join plastic as made on made.public_token = card.public_token
     where card.public_token = v_place.successor_token

@@ -103,6 +103,7 @@ const plasticItem = (plastic: Plastic): Html =>
       <span>
         ${String(plastic.plasticNumber).padStart(2, '0')}
         ${badge(plastic.state, stateTones[plastic.state])}
+        ${plastic.inactive === true && badge('Not activated', 'warn')}
         ${plastic.reason}
       </span>
       <span class="end fine">until ${plastic.expiryDate}</span>

@@ -15,6 +15,11 @@ const PlasticSchema = Type.Object({
   state: Type.Enum([...plasticStates], {
     description: '`Waiting` until it becomes `Current`. The next one makes it `Retired`.',
   }),
+  inactive: Type.Optional(
+    Type.Boolean({
+      description: 'True for the current plastic of a converted card until it is activated.',
+    }),
+  ),
   startDate: date,
   expiryDate: date,
   deliveryStatus: Type.Optional(

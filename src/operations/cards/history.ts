@@ -17,6 +17,8 @@ interface PlasticRecord {
   readonly cardType: CardType
   readonly reason: PlasticReason
   readonly state: PlasticState
+  /** Of a converted card, until it is activated. */
+  readonly inactive?: true
   readonly startDate: string
   readonly expiryDate: string
   /** Of a physical edition. */
@@ -119,6 +121,7 @@ function describePlastic(plastic: PlasticOfLine): PlasticRecord {
     cardType: plastic.cardType,
     reason: plastic.plasticReason,
     state: plastic.state,
+    ...(plastic.isInactive && { inactive: true }),
     startDate: plastic.startDate,
     expiryDate: plastic.expiryDate,
     ...(deliveryStatus !== null && { deliveryStatus }),

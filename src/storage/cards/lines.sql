@@ -13,6 +13,7 @@ select line.public_token as "publicToken", line.generation,
   line.valid_until as "validUntil", line.retired_at as "retiredAt",
   line.created_at as "createdAt", line.plastic_number as "plasticNumber",
   line.card_type as "cardType", line.plastic_reason as "plasticReason", line.state,
+  line.is_inactive as "isInactive",
   line.start_date as "startDate", line.expiry_date as "expiryDate",
   line.delivery_status as "deliveryStatus", line.delivery_changed_at as "deliveryChangedAt",
   line.notices_given as "noticesGiven", line.ordered_at as "orderedAt", line.ended_at as "endedAt"

@@ -30,6 +30,8 @@ export interface PlasticOfLine {
   readonly cardType: CardType
   readonly plasticReason: PlasticReason
   readonly state: PlasticState
+  /** Of a converted card: whether it is current and was not activated yet. */
+  readonly isInactive: boolean
   /** `YYYY-MM-DD` */
   readonly startDate: string
   /** `YYYY-MM-DD` */

@@ -77,6 +77,26 @@ onEachEngine((engine) => {
     assert.ok(!text.includes('secret'), text)
   })
 
+  test('a history shows that the plastic of a converted card is not activated yet', async () => {
+    const { publicToken } = await service.createCard()
+    const body = { cardType: 'Physical' }
+    const converted = await service.call('PUT', `/cards/${publicToken}/card-type`, { body })
+    assert.equal(converted.status, 200, converted.text)
+    const describe = async () => {
+      const [{ plastics }] = (await historyOf(publicToken)).json
+      return plastics.map((each: Record<string, unknown>) => [each.state, each.inactive])
+    }
+    assert.deepEqual(await describe(), [
+      ['Retired', undefined],
+      ['Current', true],
+    ])
+    assert.equal((await renew(publicToken, 'Migrate')).status, 204)
+    assert.deepEqual(await describe(), [
+      ['Retired', undefined],
+      ['Current', undefined],
+    ])
+  })
+
   test('each card of a line has the whole line, newest first', async () => {
     const { publicToken } = await physicalCard()
     const unused = await replace(publicToken, { reason: 'Damaged' })

@@ -2325,6 +2325,8 @@ export interface components {
                  * @enum {string}
                  */
                 readonly state: "Waiting" | "Current" | "Retired" | "Cancelled";
+                /** @description True for the current plastic of a converted card until it is activated. */
+                readonly inactive?: boolean;
                 /**
                  * Format: date
                  * @example 2030-11-30

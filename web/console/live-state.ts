@@ -1,7 +1,7 @@
 /** What the last request for changes showed. */
 type Outcome = 'current' | 'unreachable' | 'signed-out'
 
-const timeOfDay = new Intl.DateTimeFormat(undefined, { timeStyle: 'medium' })
+const timeOfDay = new Intl.DateTimeFormat('en-GB', { timeStyle: 'medium', hourCycle: 'h23' })
 
 /** When the page was last known to be current. */
 let currentAt = new Date()

@@ -2,11 +2,11 @@ import type { Static } from 'typebox'
 import { cardStatuses, isCardStatusCode } from '../../domain/card-status.ts'
 import { declineWords, isDeclineReason } from '../../domain/decline-words.ts'
 import { toMembers } from '../../domain/members.ts'
-import { formatMoney } from '../../domain/money.ts'
 import { describeTransaction, type TransactionMembers } from '../../domain/transaction.ts'
 import { type Content, type Html, html } from '../../listeners/http/html.ts'
 import type { TimelineEntrySchema } from '../../listeners/private/schemas/cards.ts'
 import { badge } from '../desk-parts.ts'
+import { writeMoney } from '../money.ts'
 import { path, type Visit } from '../screen.ts'
 import { authorizationPath, paymentPath, stateBadge } from './payment-parts.ts'
 import { left } from './tries-left.ts'
@@ -102,7 +102,7 @@ function describePayment(publicToken: string, event: EventFacts): Html | null {
   const { cleared, currency, message, open, paymentId, state } = event
   if (typeof message !== 'string' || typeof paymentId !== 'string') return null
   const sum = (amount: unknown) =>
-    formatMoney({ amount: Number(amount), currency: String(currency) })
+    writeMoney({ amount: Number(amount), currency: String(currency) })
   return html`<a href="${paymentPath(publicToken, paymentId)}">Payment</a>
     ${stateBadge(String(state))} ${message} · open ${sum(open)} · cleared ${sum(cleared)}`
 }

@@ -1,10 +1,10 @@
 import type { Static } from 'typebox'
 import type { decliners, retries } from '../../domain/decline-reason.ts'
 import { describeDecline } from '../../domain/decline-words.ts'
-import { formatMoney } from '../../domain/money.ts'
 import { type Content, type Html, html } from '../../listeners/http/html.ts'
 import { RecordedAuthorizationSchema } from '../../listeners/private/schemas/card-authorizations.ts'
 import { badge, instant } from '../desk-parts.ts'
+import { writeMoney } from '../money.ts'
 import { path, type Screen } from '../screen.ts'
 import { checksWaterfall } from './checks-waterfall.ts'
 import { merchantFacts, merchantName, paymentPath } from './payment-parts.ts'
@@ -67,7 +67,7 @@ function verdict(found: Authorization): Html {
 }
 
 const formatSum = (amount: number | undefined, currency: string | undefined): string | null =>
-  amount === undefined || currency === undefined ? null : formatMoney({ amount, currency })
+  amount === undefined || currency === undefined ? null : writeMoney({ amount, currency })
 
 /** The words for who declined. */
 export const declinerNames: Readonly<Record<(typeof decliners)[number], string>> = {

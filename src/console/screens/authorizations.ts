@@ -1,11 +1,12 @@
 import Type, { type Static } from 'typebox'
 import { describeDecline, describeResponseCode } from '../../domain/decline-words.ts'
-import { formatMoney, toMoney } from '../../domain/money.ts'
+import { toMoney } from '../../domain/money.ts'
 import { responseCodes } from '../../domain/response-code.ts'
 import { type Content, type Html, html } from '../../listeners/http/html.ts'
 import { FoundAuthorizationSchema } from '../../listeners/private/schemas/all-authorizations.ts'
 import { badge, instant, renderActor } from '../desk-parts.ts'
 import { list, listed, pages } from '../listing.ts'
+import { writeMoney } from '../money.ts'
 import { path, type Screen, type Visit } from '../screen.ts'
 
 const FoundSchema = Type.Array(FoundAuthorizationSchema)
@@ -119,7 +120,7 @@ function answer({ approved, declineReason, responseCode }: Found): Html {
 
 const money = ({ amount, currency }: Found): string => {
   const found = toMoney(amount, currency)
-  return found ? formatMoney(found) : '–'
+  return found ? writeMoney(found) : '–'
 }
 
 const link = ({ authorizationId, publicToken, requestedAt }: Found): Html =>

@@ -1,4 +1,4 @@
-import type { DeclineReason } from '../../domain/decline-reason.ts'
+import { type DeclineReason, declineRules } from '../../domain/decline-reason.ts'
 import { describeDecline } from '../../domain/decline-words.ts'
 import { describeTransaction, type TransactionMembers } from '../../domain/transaction.ts'
 import { type Content, type Html, html } from '../../listeners/http/html.ts'
@@ -65,7 +65,7 @@ interface Declined extends TransactionMembers {
 }
 
 /** The last decline, and what to say about it; nothing without one. */
-export const lastDecline = (found: Declined | undefined): Content =>
+export const lastDecline = (found: Declined | undefined, card: Card): Content =>
   found &&
   html`<section class="last-decline" aria-labelledby="declined">
     <h2 id="declined">Last decline</h2>
@@ -73,5 +73,14 @@ export const lastDecline = (found: Declined | undefined): Content =>
       ${describeDecline(found.responseCode, found.declineReason)}</a>
     <span>${describeTransaction(found)}</span>
     ${instant(found.decidedAt)}
-    ${found.advice && html`<p>Say: “${found.advice}”</p>`}
+    ${found.advice && html`<p>Say: “${adviseNow(found, card)}”</p>`}
   </section>`
+
+/** Returns what to say of a decline now: since then, the last try may have been used. */
+function adviseNow({ advice, declineReason }: Declined, { cvvStatus, pinStatus }: Card) {
+  if (declineReason === 'wrong_pin' && pinStatus.status === 'Blocked')
+    return declineRules.pin_blocked.advice
+  if (declineReason === 'wrong_cvv2' && cvvStatus.status === 'Blocked')
+    return declineRules.cvv2_blocked.advice
+  return advice
+}

@@ -1,8 +1,8 @@
 import type { Static } from 'typebox'
-import { formatMoney } from '../../domain/money.ts'
 import { type Content, type Html, html } from '../../listeners/http/html.ts'
 import type { CardSpendingSchema, UsedLimitSchema } from '../../listeners/private/schemas/limits.ts'
 import { badge, duration, instant } from '../desk-parts.ts'
+import { writeMoney } from '../money.ts'
 import { bar, dots } from './bars.ts'
 import type { Card } from './card-acts.ts'
 import { describePinInChip, type FoundChip } from './card-chip.ts'
@@ -61,7 +61,7 @@ function spendingUse(limit: SpendingLimit, currency: string, timeZone: string): 
   const { channel, control, maximumAmount, maximumCount, owner, period, resetsAt } = limit
   const { usedAmount, usedCount } = limit
   const name = control === 'singleUse' ? 'Single use' : periodNames[period]
-  const money = (amount: number) => formatMoney({ amount, currency })
+  const money = (amount: number) => writeMoney({ amount, currency })
   // A transaction has no window: its limit is compared with each amount alone.
   const amounts =
     period === 'transaction'

@@ -60,7 +60,10 @@ async function cardPage(visit: Visit, refused: RefusedAct | null): Promise<Page>
         ${actions(visit, card, chip, refused)}
         ${cardFacts(visit, card, line)}
       </div>
-      ${lastDecline(authorizations.find(({ approved }) => !approved))}
+      ${lastDecline(
+        authorizations.find(({ approved }) => !approved),
+        card,
+      )}
       <div class="card-parts">
         <div class="wide">
           <section aria-labelledby="payments">

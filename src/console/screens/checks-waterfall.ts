@@ -52,8 +52,8 @@ export function checksWaterfall({ checks, declineReason, durationMs }: Authoriza
   )
   return html`<ol class="checks">${rows}</ol>
     <p class="hint">
-      The answer took ${durationMs} ms. Checks after the first objection did not run, and spent no
-      try.
+      The answer took ${durationMs} ms.
+      ${declineReason && 'Checks after the first objection did not run, and spent no try.'}
     </p>`
 }
 

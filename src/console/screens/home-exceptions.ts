@@ -138,9 +138,9 @@ export async function renderState(visit: Visit): Promise<Content> {
 }
 
 function statusLine(status: Status, faulty: number, all: number): Html {
-  const count = `${faulty} of ${all} checks ${faulty === 1 ? 'needs' : 'need'} an act`
+  const count = `${faulty} of ${all} checks ${faulty === 1 ? 'needs' : 'need'} attention`
   const [title, details] = {
-    pass: ['Everything works', `all ${all} checks pass`],
+    pass: ['The service works', `all ${all} checks pass`],
     warn: ['The service works', count],
     fail: ['The service has a fault', count],
   }[status]

@@ -65,6 +65,7 @@ async function renderDesk(visit: Visit): Promise<Content> {
         ${newest ? renderStrip(newest) : missing}
       </section>
     </live-region>
+    <live-region id="rest" every="60">
     <section aria-labelledby="clients" class="flush">
       <h2 id="clients">By client, in ${selection.range.words}</h2>
       ${clients ? figures.renderClients(visit, clients, selection) : missing}
@@ -78,7 +79,8 @@ async function renderDesk(visit: Visit): Promise<Content> {
         <h2 id="queue">Queue</h2>
         ${queues ? queueChart(queues) : missing}
       </section>
-    </div>`
+    </div>
+    </live-region>`
 }
 
 const latencyChart = ({ overTime }: Static<typeof LatencyFiguresSchema>): Content =>
@@ -97,7 +99,7 @@ const queueChart = ({ overTime }: Static<typeof QueueFiguresSchema>): Content =>
   })
 
 const missing = html`<p class="empty">
-  The figures could not be read in time. Reload the page; see the state above if it goes on.
+  The figures could not be read in time. They are read again within a minute.
 </p>`
 
 /** Returns null without figures soon, so that slow figures do not delay the state. */

@@ -1,9 +1,9 @@
 import type { Static } from 'typebox'
-import { formatMoney } from '../../domain/money.ts'
 import type { PaymentEffect } from '../../domain/payment.ts'
 import { type Content, type Html, html } from '../../listeners/http/html.ts'
 import type { PaymentWithMessagesSchema } from '../../listeners/http/payment-schemas.ts'
 import { instant } from '../desk-parts.ts'
+import { writeMoney } from '../money.ts'
 import { authorizationPath } from './payment-parts.ts'
 
 export type Payment = Static<typeof PaymentWithMessagesSchema>
@@ -102,7 +102,7 @@ function messageItem({ currency, publicToken }: Payment, message: Message): Html
   const name = messageNames[message.message]
   // An increment is an authorization, too, with the same id.
   const isDecided = message.message === 'increment'
-  const sum = (of: number) => formatMoney({ amount: of, currency })
+  const sum = (of: number) => writeMoney({ amount: of, currency })
   const sign = message.effect === 'raise' ? '+' : kind === 'freed' ? '−' : ''
   return html`<li class="${kind}">
     ${instant(receivedAt)}
@@ -127,7 +127,7 @@ function ending({ currency, holdExpiresAt, open, state }: Payment): Content {
       ${instant(holdExpiresAt)}
       <b>Hold expires</b>
       <span class="effect">Releases what is still open then</span>
-      <span class="number">−${formatMoney({ amount: open, currency })}</span>
+      <span class="number">−${writeMoney({ amount: open, currency })}</span>
     </li>`
   )
 }

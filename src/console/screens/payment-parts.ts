@@ -1,11 +1,11 @@
 import type { Static } from 'typebox'
 import type { Merchant } from '../../domain/merchant.ts'
-import { formatMoney } from '../../domain/money.ts'
 import type { PaymentState } from '../../domain/payment.ts'
 import { type Content, type Html, html } from '../../listeners/http/html.ts'
 import type { PaymentSchema } from '../../listeners/http/payment-schemas.ts'
 import { badge, instant } from '../desk-parts.ts'
 import { listed } from '../listing.ts'
+import { writeMoney } from '../money.ts'
 import { path } from '../screen.ts'
 
 type Payment = Static<typeof PaymentSchema>
@@ -79,8 +79,8 @@ function latestRow(payment: Payment): Content {
         <bdi>${name}</bdi></a>
     </th>
     <td>${stateBadge(state)}</td>
-    <td class="number">${formatMoney({ amount: approved, currency })}</td>
-    <td class="number">${formatMoney({ amount: open, currency })}</td>
+    <td class="number">${writeMoney({ amount: approved, currency })}</td>
+    <td class="number">${writeMoney({ amount: open, currency })}</td>
     <td>${instant(openedAt)}</td>
   </tr>`
 }
@@ -105,7 +105,7 @@ export const paymentsTable = (payments: readonly Payment[], empty: Content): Htm
 
 function paymentRow(payment: Payment): Content {
   const { currency, merchant, openedAt, paymentId, publicToken, state } = payment
-  const sum = (amount: number) => formatMoney({ amount, currency })
+  const sum = (amount: number) => writeMoney({ amount, currency })
   const name = merchantName(merchant)
   const category = merchant?.categoryCode && `MCC ${merchant.categoryCode}`
   const place = [merchant && describePlace(merchant), category].filter(Boolean).join(' · ')

@@ -1,8 +1,8 @@
-import { formatMoney } from '../../domain/money.ts'
 import { type Content, html } from '../../listeners/http/html.ts'
 import { PaymentSchema, PaymentWithMessagesSchema } from '../../listeners/http/payment-schemas.ts'
 import { instant } from '../desk-parts.ts'
 import { list, pages } from '../listing.ts'
+import { writeMoney } from '../money.ts'
 import { path, type Screen } from '../screen.ts'
 import { messageLine, type Payment, sumsBar } from './payment-line.ts'
 import { merchantFacts, merchantName, paymentsTable, stateBadge } from './payment-parts.ts'
@@ -63,7 +63,7 @@ export const paymentScreen: Screen = {
 
 function sums(payment: Payment): Content {
   const { currency } = payment
-  const sum = (amount: number) => formatMoney({ amount, currency })
+  const sum = (amount: number) => writeMoney({ amount, currency })
   return html`<dl>
     <div class="whole"><dt>Approved</dt><dd>${sum(payment.approved)}</dd></div>
     <div class="moved"><dt>Cleared</dt><dd>${sum(payment.cleared)}</dd></div>

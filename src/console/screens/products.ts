@@ -18,16 +18,13 @@ export const productsScreen: Screen = {
     const { entries, next } = await list(visit, '/products', AdministeredProductSchema)
     const columns = [
       'Product',
-      'Id',
       'Scheme',
       'BIN',
       'Types',
       'Chip',
       'PIN',
-      { title: 'Tries, PIN', isNumber: true },
-      { title: 'Tries, CVV', isNumber: true },
+      'CVV',
       'Renewal',
-      'Keys',
       'New cards',
       '',
     ] as const
@@ -49,19 +46,21 @@ function productRow(visit: Visit, product: Product): Content {
   return html`<tr class="line">
     <th scope="row">
       <bdi class="cut" title="${product.productName}">${product.productName}</bdi>
+      <span class="fine">${product.productId}</span>
     </th>
-    <td>${product.productId}</td>
     <td>${product.schemeName} <span class="fine">${product.currencyCode}</span></td>
     <td><code>${product.bin}</code></td>
     <td>${product.cardTypes.join(', ')}</td>
     <td>${product.chip && chipDetails(product.chip)}</td>
     <td title="${pinIsKept}${product.refuseWeakPins ? ', weak PINs refused' : ''}">
-      ${product.pinLength} digits
+      ${product.pinLength} digits, ${product.pinTryLimit} tries
+      <div class="fine"><code>${product.pvk}</code></div>
     </td>
-    <td class="number">${product.pinTryLimit}</td>
-    <td class="number">${product.cvvTryLimit}</td>
+    <td>
+      ${product.cvvTryLimit} tries
+      <div class="fine"><code>${product.cvk}</code></div>
+    </td>
     <td>${renewalCell(product)}</td>
-    <td><code>${product.cvk}</code> <code>${product.pvk}</code></td>
     <td>${product.active ? badge('Issued', 'good') : badge('Retired')}</td>
     <td>${visit.scopes.has('admin') && switchForm(visit, product)}</td>
   </tr>`

@@ -1,12 +1,12 @@
 import type { Static } from 'typebox'
 import { describeDecline, isDeclineReason } from '../../domain/decline-words.ts'
-import { formatMoney } from '../../domain/money.ts'
 import { isApprovalCode } from '../../domain/response-code.ts'
 import { describeTransaction } from '../../domain/transaction.ts'
 import { type Content, type Html, html } from '../../listeners/http/html.ts'
 import type { FoundCardSchema } from '../../listeners/private/schemas/cards.ts'
 import { badge, instant, renderActor, statusBadge } from '../desk-parts.ts'
 import { listed } from '../listing.ts'
+import { writeMoney } from '../money.ts'
 import { path, type Visit } from '../screen.ts'
 import { authorizationPath, merchantName, paymentPath, stateBadge } from './payment-parts.ts'
 
@@ -84,5 +84,5 @@ function paymentCells(publicToken: string, payment: NonNullable<FoundCard['payme
     </td>
     <td>${stateBadge(state)}</td>
     <td>${instant(openedAt)}</td>
-    <td class="number">${formatMoney({ amount: open, currency })}</td>`
+    <td class="number">${writeMoney({ amount: open, currency })}</td>`
 }

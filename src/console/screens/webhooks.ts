@@ -106,9 +106,8 @@ function renderLastDay({ lastDay }: Webhook): Content {
   return html`<div class="result" title="${words.join(', ')}">
     ${shares([
       { count: delivered, tone: 'good' },
-      { count: retrying, tone: 'warn' },
       { count: failed, tone: 'bad' },
-      { count: waiting, tone: 'plain' },
+      { count: retrying + waiting, tone: 'plain' },
     ])}
     <span>${formatShare(delivered, all)}
       <span class="fine">of ${formatCount(all)}</span></span>
@@ -177,6 +176,7 @@ const facts = (visit: Visit, webhook: Webhook): Content =>
       ${stateBadge(webhook)}
       ${webhook.disabledAt && html`since ${instant(webhook.disabledAt)}`}
     </dd>
+    <dt>URL</dt><dd>${renderUrl(webhook.url)}</dd>
     <dt>Last 24 hours</dt><dd>${renderLastDay(webhook)}</dd>
     <dt>Last failure</dt><dd>${renderFailure(webhook)}</dd>
     <dt>Next delivery</dt><dd>${instant(webhook.dueAt) ?? 'none'}</dd>
@@ -184,7 +184,6 @@ const facts = (visit: Visit, webhook: Webhook): Content =>
     <dd>${renderActor(visit, webhook.clientId, webhook.clientName)}</dd>
     <dt>Events</dt><dd>${webhook.events.join(', ').replace('*', 'all')}</dd>
     <dt>Since</dt><dd>${instant(webhook.createdAt)}</dd>
-    <dt>URL</dt><dd>${renderUrl(webhook.url)}</dd>
   </dl>`
 
 /** Renders a URL on one line, and the whole of a long one on demand. */

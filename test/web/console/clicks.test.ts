@@ -136,7 +136,7 @@ suite('the clicks of daily tasks', { skip: chromium.leftOut }, () => {
       name: 'Say whether the service is well',
       role: 'viewer',
       async work(page) {
-        assert.match(await readText(page), /Everything works/)
+        assert.match(await readText(page), /The service works/)
       },
     },
     {

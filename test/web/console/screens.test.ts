@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
-import { mkdir, writeFile } from 'node:fs/promises'
+import { existsSync } from 'node:fs'
+import { mkdir, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { before, suite, test } from 'node:test'
 import { fileURLToPath } from 'node:url'
@@ -146,11 +147,30 @@ const whoSees = (path: string): Role =>
 
 const pictures = fileURLToPath(new URL('../../../docs/console/', import.meta.url))
 
+/** @returns the name of a screen's picture, without its ending */
+function namePicture(path: string): string {
+  const [, , ...words] = path.replaceAll(/:\w+/g, 'one').split('/')
+  return words.join('-') || 'home'
+}
+
 async function takePicture(page: Page, name: string): Promise<void> {
   const picture = smallPng(await page.screenshot())
   assert.ok(picture.length <= 100_000, `${name}: ${picture.length} bytes`)
   await writeFile(join(pictures, `${name}.png`), picture)
 }
+
+test('the document of pictures has every screen, in the light and in the dark', async () => {
+  const document = await readFile(join(pictures, '../reference/console-pictures.md'), 'utf8')
+  const wanted = screens.flatMap(({ path }) => [namePicture(path), `${namePicture(path)}-dark`])
+  assert.deepEqual(
+    wanted.filter((name) => !document.includes(`(../console/${name}.png)`)),
+    [],
+  )
+  assert.deepEqual(
+    wanted.filter((name) => !existsSync(join(pictures, `${name}.png`))),
+    [],
+  )
+})
 
 test('the page of a client leads to its decision endpoints, and shows their state', async () => {
   const browser = await browse('support-lead')
@@ -259,13 +279,13 @@ suite('each screen', { skip: chromium.leftOut }, () => {
     await mkdir(pictures, { recursive: true })
     for (const { path } of screens) {
       const page = await open(path)
-      const [, , ...words] = path.replaceAll(/:\w+/g, 'one').split('/')
-      const name = words.join('-') || 'home'
-      await page.emulateMedia({ colorScheme: 'light' })
+      const name = namePicture(path)
       await page.setViewportSize({ width: 1280, height: 800 })
+      await page.emulateMedia({ colorScheme: 'light' })
       await takePicture(page, name)
-      if (name !== 'cards-one') continue
       await page.emulateMedia({ colorScheme: 'dark' })
+      await takePicture(page, `${name}-dark`)
+      if (!['home', 'cards-one'].includes(name)) continue
       await page.setViewportSize({ width: 390, height: 844 })
       await takePicture(page, `${name}-telephone`)
     }

@@ -158,15 +158,12 @@ suite('renewals of many cards', { skip: postgres.leftOut }, () => {
     const [broken, sound] = await Promise.all(
       [1, 2].map(() => service.createCard({ cardType: 'Virtual', expiryDate: '2031-03' })),
     )
+    // A constraint, since the distributed tables of a cluster have no triggers.
     await sql(
       service.database,
-      `create function fail_order() returns trigger language plpgsql as
-       $$ begin raise exception 'planted'; end $$`,
-    )
-    await sql(
-      service.database,
-      `create trigger fail_order before insert on plastic for each row
-       when (new.public_token = '${broken?.publicToken}') execute function fail_order()`,
+      `alter table plastic add constraint planted check (
+         public_token <> '${broken?.publicToken}' or reason <> 'Renewal'
+       )`,
     )
     const jobId = await request({ expiringBefore: '2031-04-01' })
     const other = await request({ productId: 1002 })
@@ -176,7 +173,7 @@ suite('renewals of many cards', { skip: postgres.leftOut }, () => {
     assert.deepEqual([status, ordered, refused], ['Done', 1, { internal_error: 1 }])
     assert.equal(requestedAt.slice(0, 10), '2031-03-15')
     assert.equal((await read(other)).status, 'Done')
-    await sql(service.database, 'drop trigger fail_order on plastic')
+    await sql(service.database, 'alter table plastic drop constraint planted')
     const renewed = await service.call('GET', `/cards/${sound?.publicToken}`)
     assert.equal(renewed.json.expiryDate, '2035-03-31')
   })
@@ -296,11 +293,15 @@ suite('renewals of many cards', { skip: postgres.leftOut }, () => {
 
   test('a job does not find a card that has expired and was not swept', async () => {
     const due = await countDue()
+    const [first] = await sql<{ token: string }>(
+      service.database,
+      `select min(public_token) as token from card
+       where status_code = '00' and waiting_expiry_date is null`,
+    )
     await sql(
       service.database,
-      `update card set expiry_date = '2031-02-28' where public_token = (
-         select min(public_token) from card where status_code = '00' and waiting_expiry_date is null
-       )`,
+      "update card set expiry_date = '2031-02-28' where public_token = $1",
+      [first?.token],
     )
     assert.equal(await countDue(), due - 1)
   })

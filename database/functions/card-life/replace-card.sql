@@ -87,6 +87,8 @@ declare
   v_sequence integer;
   v_new_token text;
   v_passed_token text;
+  v_carried_version integer;
+  v_controls jsonb;
 begin
   select product_version into v_version
   from client_product
@@ -169,23 +171,23 @@ begin
   if v_new_token is null then
     perform undo_act('The token is taken.');
   end if;
+  -- A successor that was never active passes on the controls that it was given itself. Read before
+  -- the insert: Citus rejects subqueries among its values.
+  select case
+    when count(*) = 0 then least(v_card.controls_version, 1)
+  end
+  into v_carried_version
+  from card_line
+  where public_token = p_public_token and generation = v_card.generation
+    and activated_at is null
+    and carried_controls_version is distinct from v_card.controls_version;
   insert into card_line (
     public_token, generation, successor_token, replaced_token, reason, is_pin_requested,
     carried_controls_version
   )
   values (
     p_public_token, v_generation, p_successor_token, p_replaced_token, p_reason,
-    p_is_pin_requested,
-    (
-      -- A successor that was never active passes on the controls that it was given itself.
-      select case
-        when count(*) = 0 then least(v_card.controls_version, 1)
-      end
-      from card_line
-      where public_token = p_public_token and generation = v_card.generation
-        and activated_at is null
-        and carried_controls_version is distinct from v_card.controls_version
-    )
+    p_is_pin_requested, v_carried_version
   );
   insert into plastic (
     public_token, plastic_number, card_type, reason, state, start_date, expiry_date,
@@ -198,14 +200,11 @@ begin
   insert into try_counter (public_token, kind, try_limit)
   values (p_successor_token, 'pin', p_pin_try_limit), (p_successor_token, 'cvv', p_cvv_try_limit);
   if v_card.controls_version > 0 then
+    select controls into v_controls
+    from card_controls
+    where public_token = p_replaced_token and version = v_card.controls_version;
     insert into card_controls (public_token, version, controls, changed_at)
-    values (
-      p_successor_token, 1, (
-        select controls
-        from card_controls
-        where public_token = p_replaced_token and version = v_card.controls_version
-      ), clock_timestamp()
-    );
+    values (p_successor_token, 1, v_controls, clock_timestamp());
   end if;
   insert into card_metadata (public_token, key, value, client_id, created_at)
   select successor.public_token, entry.key, entry.value, successor.client_id, successor.created_at
@@ -243,16 +242,22 @@ begin
   elsif p_is_retired then
     perform retire_card(p_replaced_token, p_successor_token, p_today, p_request_id, null);
   end if;
+  -- Card by card: Citus joins tables only by the columns that distribute them.
   for v_passed_token in
-    select card.public_token
+    select successor_token
     from card_line
-    join card on card.public_token = card_line.successor_token
-    where card_line.public_token = p_public_token
-      and card_line.generation > v_card.generation and card_line.generation < v_generation
-      and (card.status_code = '54' or card.valid_until < p_today)
-    order by card_line.generation
+    where public_token = p_public_token
+      and generation > v_card.generation and generation < v_generation
+    order by generation
   loop
-    perform retire_card(v_passed_token, p_successor_token, p_today, p_request_id, null);
+    if exists (
+      select
+      from card
+      where public_token = v_passed_token and (status_code = '54' or valid_until < p_today)
+    )
+    then
+      perform retire_card(v_passed_token, p_successor_token, p_today, p_request_id, null);
+    end if;
   end loop;
   return true;
 end

@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict'
+import { randomUUID } from 'node:crypto'
 import { before, suite, test } from 'node:test'
 import { sweep } from '../../../src/operations/cards/status.ts'
 import { databaseEngines } from '../../support/engines.ts'
@@ -187,9 +188,8 @@ for (const { name, open, skip } of databaseEngines) {
       await renew(publicToken)
       await sql(
         service.database,
-        `update plastic set batch_id = gen_random_uuid()
-         where public_token = $1 and plastic_number = 1`,
-        [publicToken],
+        'update plastic set batch_id = $2 where public_token = $1 and plastic_number = 1',
+        [publicToken, randomUUID()],
       )
       assert.equal((await cancel(publicToken)).status, 204)
       await renew(publicToken)

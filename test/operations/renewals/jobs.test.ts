@@ -104,13 +104,17 @@ suite('renewals of many cards', { skip: postgres.leftOut }, () => {
       { due, ordered, refused },
       { due: foreseen.due, ordered: foreseen.ordered, refused: foreseen.refused },
     )
-    const [rows] = await sql<{ plastics: number; cards: number; events: number }>(
+    const [made] = await sql<{ plastics: number; cards: number }>(
       service.database,
-      `select count(*)::integer as plastics, count(distinct public_token)::integer as cards,
-         (select count(*)::integer from event where type = 'card.renewal_ordered') as events
+      `select count(*)::integer as plastics, count(distinct public_token)::integer as cards
        from plastic where reason = 'Renewal'`,
     )
-    assert.deepEqual(rows, { plastics: ordered, cards: ordered, events: ordered })
+    assert.deepEqual(made, { plastics: ordered, cards: ordered })
+    const [recorded] = await sql<{ events: number }>(
+      service.database,
+      "select count(*)::integer as events from event where type = 'card.renewal_ordered'",
+    )
+    assert.deepEqual(recorded, { events: ordered })
   })
 
   test('a job that is repeated orders nothing more: its cards reach further now', async () => {

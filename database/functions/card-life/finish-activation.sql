@@ -28,6 +28,8 @@ declare
   v_is_retired_now boolean;
   v_is_source_retired_now boolean := false;
   v_source_status text;
+  v_has_spent_tries boolean;
+  v_is_carried boolean;
 begin
   foreach v_public_token in array p_line loop
     continue when v_public_token = v_successor_token;
@@ -42,15 +44,18 @@ begin
     select status_code into v_source_status
     from card
     where public_token = p_pin_source_token;
-    if v_source_status not in ('41', '43')
-      or exists (
-        select
-        from try_counter
-        where public_token = p_pin_source_token and kind = 'pin'
-          and (spent > restored or blocked_by_client)
-      )
-      and not use_card_limit(v_line_token, p_limit_name, p_uses, p_window_seconds)
-    then
+    -- Read before the call: Citus runs a statement with both on a shard, and rejects the call there.
+    v_has_spent_tries := exists (
+      select
+      from try_counter
+      where public_token = p_pin_source_token and kind = 'pin'
+        and (spent > restored or blocked_by_client)
+    );
+    v_is_carried := v_source_status not in ('41', '43');
+    if not v_is_carried and v_has_spent_tries then
+      v_is_carried := not use_card_limit(v_line_token, p_limit_name, p_uses, p_window_seconds);
+    end if;
+    if v_is_carried then
       perform carry_tries(p_pin_source_token, v_successor_token, v_is_source_retired_now);
     end if;
   end if;

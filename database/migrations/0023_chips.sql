@@ -30,8 +30,8 @@ create table chip (
 with (fillfactor = 90);
 
 -- The counters of the contactless stripes of a card. A dynamic value does not depend on the PAN
--- sequence number, so all chips of the card with one expiry share one row. It depends on the expiry,
--- so that the row begins again with a later one. A stripe has a value of three digits, so
+-- sequence number, so all chips of the card with one expiry share one row. It depends on the
+-- expiry, so that the row begins again with a later one. A stripe has a value of three digits, so
 -- it never moves the counter of a chip.
 create table stripe_counter (
   public_token text primary key references card,
@@ -54,7 +54,8 @@ create table chip_command (
       'put_data'
     )
   ),
-  -- The chip that it is for. Null: the first chip that comes; commands for the PIN go to the newest.
+  -- The chip that it is for. Null: the first chip that comes; commands for the PIN go to the
+  -- newest.
   pan_sequence_number text check (pan_sequence_number ~ '^[0-9]{2}$'),
   state text not null default 'pending'
     check (state in ('pending', 'sent', 'done', 'failed', 'unconfirmed', 'superseded')),

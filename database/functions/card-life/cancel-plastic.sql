@@ -50,7 +50,8 @@ begin
   then
     return false;
   end if;
-  -- Before the plastic ends, so that its number is not used again: a bureau without batches made it.
+  -- Before the plastic ends, so that its number is not used again: a bureau without batches made
+  -- it.
   if p_is_not_received then
     update plastic
     set delivery_status = 'Cancelled', delivery_changed_at = v_now

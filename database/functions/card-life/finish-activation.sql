@@ -44,7 +44,8 @@ begin
     select status_code into v_source_status
     from card
     where public_token = p_pin_source_token;
-    -- Read before the call: Citus runs a statement with both on a shard, and rejects the call there.
+    -- Read before the call: Citus runs a statement with both on a shard, and rejects the call
+    -- there.
     v_has_spent_tries := exists (
       select
       from try_counter

@@ -2,23 +2,23 @@
 -- event, once for an idempotency key.
 --
 -- The caller gives the number of the plastic: the next one, or the card has changed since it was
--- read. It takes the place of an order with this number, which was cancelled before a batch took it.
--- The reason is Renewal, Reprint, or Conversion, which gives an active virtual card its first
+-- read. It takes the place of an order with this number, which was cancelled before a batch took
+-- it. The reason is Renewal, Reprint, or Conversion, which gives an active virtual card its first
 -- plastic.
 --
 -- With p_is_current, the plastic becomes current at once. Otherwise it waits until it is activated,
 -- and the present one is used until then. A conversion is always current: the card is physical from
 -- then on, and its plastic is inactive until it is activated.
 --
--- A conversion may say where the plastic goes, which is part of the personal data: the change has an
--- event of its own. The card must then still have p_former_personal_data; both are null if the
+-- A conversion may say where the plastic goes, which is part of the personal data: the change has
+-- an event of its own. The card must then still have p_former_personal_data; both are null if the
 -- personal data stays.
 --
 -- A card whose last day is before p_today expires first, with an event of its own. An expired card
 -- can still be renewed if its last day is not before p_expired_since, and leaves the status 54 when
 -- the plastic becomes current. A retired or replaced card has no further plastic. A plastic that
--- waits is cancelled if it has expired or was returned. With p_ends_reprint, which the service sets,
--- so is a copy of the present plastic that was not produced, or is at its last day.
+-- waits is cancelled if it has expired or was returned. With p_ends_reprint, which the service
+-- sets, so is a copy of the present plastic that was not produced, or is at its last day.
 -- p_renewal_job_id is null unless a job ordered it.
 --
 -- Lock order: card, key. The call does everything or nothing.

@@ -23,9 +23,9 @@
 -- (finish_activation). A successor that is created active retires the cards before it at once
 -- (finish_activation), and has the controls of the card in use (carry_controls).
 --
--- Lock order: grant, line, key, number, limit. Returns whether it was done. It is not done if a condition
--- does not hold, the grant of the product was removed or changed, or the key was not free. Raises
--- PF001 if the number or the token is taken, which undoes everything.
+-- Lock order: grant, line, key, number, limit. Returns whether it was done. It is not done if a
+-- condition does not hold, the grant of the product was removed or changed, or the key was not
+-- free. Raises PF001 if the number or the token is taken, which undoes everything.
 --
 -- Distributed by p_public_token, beside card.
 create or replace function replace_card(

@@ -1,8 +1,8 @@
 -- Locks the counter of the contactless stripes of a card, and returns whether p_atc was not used
 -- before: neither by a stripe, nor by a chip of the card with any PAN sequence number. Stripes and
--- chips of an earlier expiry do not count: their values differ, and the card declines them. The first
--- stripe of a card gets its row here, so that racing copies wait for each other. The row changes
--- nothing until use_stripe, but begins again with a later expiry.
+-- chips of an earlier expiry do not count: their values differ, and the card declines them. The
+-- first stripe of a card gets its row here, so that racing copies wait for each other. The row
+-- changes nothing until use_stripe, but begins again with a later expiry.
 --
 -- Lock order: card, stripe, counter, key. The chips are read without a lock: a cryptogram and a
 -- stripe with the same counter cannot come from one chip.

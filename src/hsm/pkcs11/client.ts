@@ -177,7 +177,7 @@ function createRequests(child: ChildProcess): Omit<TokenProcess, 'checkValues'> 
   // Not `once`, which also rejects: an error of the child only means that it ended.
   const ended = new Promise<void>((resolve) => {
     child.once('exit', () => {
-      // First, so that whoever asks again after its answer gets the next process.
+      // Before the answers, so that the next question of a caller goes to a new process.
       resolve()
       for (const each of waiting.values()) each.settle(unavailable('Its process ended.'))
     })

@@ -40,7 +40,7 @@ export async function orderDueRenewal(
   for (let attempt = 0; attempt < attemptsMax; attempt += 1) {
     // A process that was lost after its order did not record it.
     if (origin && (await hasPlasticOfJob(database, publicToken, origin.jobId))) return 'ordered'
-    const plan = await planOf(context, card, origin)
+    const plan = await planDueRenewal(context, card, origin)
     if (typeof plan === 'string') return plan
     const isDone = await orderRenewal(database, {
       ...plan,
@@ -61,11 +61,11 @@ export async function foreseeRenewal(
   card: RenewedCard,
   origin: RenewalOrigin,
 ): Promise<RenewalOutcome> {
-  const plan = await planOf(context, card, origin)
+  const plan = await planDueRenewal(context, card, origin)
   return typeof plan === 'string' ? plan : 'ordered'
 }
 
-async function planOf(
+async function planDueRenewal(
   context: RenewalContext,
   { clientId, publicToken }: RenewedCard,
   origin: RenewalOrigin | null,
@@ -73,7 +73,7 @@ async function planOf(
   const card = await findCardToRenew(context.database, publicToken, clientId)
   if (!card) return 'card_not_found'
   // A job may have found the card before another one renewed it.
-  if (origin?.expiringBefore && card.validUntil >= origin.expiringBefore) return 'renewal_not_due'
+  if (origin !== null && card.validUntil >= origin.expiringBefore) return 'renewal_not_due'
   // Only an act of the client ends a renewal that waited until it expired, or was returned.
   if (card.validUntil > card.expiryDate) return 'renewal_in_progress'
   const at = context.now()

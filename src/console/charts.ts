@@ -9,8 +9,10 @@ interface ChartText {
   readonly rowTitle: string
   /** The text shown without measurements. */
   readonly empty: string
-  /** The unit of the values, after each in the table; none for counts. */
+  /** The unit of the values; none for counts. */
   readonly unit?: string
+  /** The zone of the positions; none for months. */
+  readonly zone?: 'UTC'
 }
 
 /** A row of the table, and a position along the chart. */
@@ -96,15 +98,8 @@ export function lines(drawing: Drawing): Html {
   return figure(drawing, measured.length > 0, ceiling, drawn)
 }
 
-/** Draws a share of a whole as a bar; a text beside it states the share. */
-export const shareBar = (share: number, series = 0): Html =>
-  html`<svg class="share" viewBox="0 0 100 6" preserveAspectRatio="none" aria-hidden="true">
-    <rect class="track" width="100" height="6"/>
-    <rect class="${selectColour(series)}" width="${round(100 * share)}" height="6"/>
-  </svg>`
-
 function figure(drawing: Drawing, isMeasured: boolean, ceiling: number, drawn: Content): Html {
-  const { empty, points, series, title, unit = '' } = drawing
+  const { empty, points, series, title, unit = '', zone = '' } = drawing
   if (!isMeasured) return html`<figure><p class="empty">${empty}</p></figure>`
   const legend = series.map(
     (name, of) => html`<span class="key ${selectColour(of)}"><span>${name}</span></span>`,
@@ -126,7 +121,7 @@ function figure(drawing: Drawing, isMeasured: boolean, ceiling: number, drawn: C
         ${heights}${drawn}
       </svg>
       <p class="positions" aria-hidden="true">
-        ${shown.map((at) => html`<span>${points[at]?.label}${at === last && ' UTC'}</span>`)}
+        ${shown.map((at) => html`<span>${points[at]?.label}${at === last && ` ${zone}`}</span>`)}
       </p>
     </div>
     ${valueTable(drawing)}

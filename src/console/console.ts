@@ -160,7 +160,7 @@ async function showScreen(
   const visit = createVisit(options, session, request, request.url, { kept: answer?.kept ?? {} })
   const notice = answer?.notice ?? null
   // An open page that looks for changes does not show it.
-  const waiting = isByScript ? [] : listWaitingApprovals(visit)
+  const waiting = isByScript ? [] : visit.waitingApprovals()
   const finishFrame = async () => ({
     ...createFrame(options, visit, notice),
     waitingApprovals: (await waiting).length,
@@ -318,7 +318,8 @@ function createVisit(
       idempotencyKey: method === 'GET' ? null : idempotencyKey,
     })
   }
-  return {
+  let waiting: ReturnType<Visit['waitingApprovals']> | null = null
+  const visit: Visit = {
     person,
     scopes,
     isSandbox,
@@ -338,7 +339,12 @@ function createVisit(
         cause: new Error(`The answer to GET ${path} does not match its schema.`),
       })
     },
+    waitingApprovals() {
+      waiting ??= listWaitingApprovals(visit)
+      return waiting
+    },
   }
+  return visit
 }
 
 const allows = ({ scopes }: Visit, access: Screen['access']): boolean =>

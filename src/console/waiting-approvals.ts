@@ -19,9 +19,16 @@ export async function listWaitingApprovals({
   if (!scopes.has('approve')) return []
   const address = `/approvals?state=waiting&limit=${waitingMost}`
   const waiting = await read(address, WaitingApprovalsSchema).catch(() => [])
-  const held: ReadonlySet<string> = scopes
   return waiting.filter(
-    ({ requestedBy, scopes: needed }) =>
-      requestedBy.id !== person.personId && needed.some((scope) => held.has(scope)),
+    (approval) => approval.requestedBy.id !== person.personId && mayApprove({ scopes }, approval),
   )
+}
+
+/** Whether a person has a scope that the request needs, and may approve. */
+export function mayApprove(
+  { scopes }: Pick<Visit, 'scopes'>,
+  approval: { readonly scopes: readonly string[] },
+): boolean {
+  const held: ReadonlySet<string> = scopes
+  return held.has('approve') && approval.scopes.some((scope) => held.has(scope))
 }

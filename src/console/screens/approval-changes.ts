@@ -1,5 +1,6 @@
 import type { Static } from 'typebox'
 import { parsePayload } from '../../domain/approval.ts'
+import { isPublicToken } from '../../domain/identifiers.ts'
 import { toMembers } from '../../domain/members.ts'
 import { type Content, type Html, html } from '../../listeners/http/html.ts'
 import type { ApprovalSchema } from '../../listeners/private/schemas/approvals.ts'
@@ -93,7 +94,7 @@ export const codes = (list: readonly string[]): Content =>
   list.length === 0
     ? html`<span class="fine">none</span>`
     : list.map((each) =>
-        /^[1-9][0-9]{9}$/.test(each)
+        isPublicToken(each)
           ? html`<a href="${path`/console/cards/${each}`}">${each}</a> `
           : html`<code>${each}</code> `,
       )

@@ -6,6 +6,7 @@ import { toProblem } from '../console.ts'
 import { duration } from '../desk-parts.ts'
 import { reasonField } from '../fields.ts'
 import { type Act, type Form, formFields, path, type Visit } from '../screen.ts'
+import { mayApprove } from '../waiting-approvals.ts'
 
 type Approval = Static<typeof ApprovalSchema>
 
@@ -52,9 +53,7 @@ export function approvalDecision(
       </form>
     </details>`
   const isMine = requestedBy.id === person.personId
-  const mayApprove =
-    scopes.has('approve') &&
-    approval.scopes.some((scope) => [...scopes].some((each) => each === scope))
+  const isApprover = mayApprove({ scopes }, approval)
   const isFresh = isFreshLogin(person, new Date())
   const signIn = (purpose: string) =>
     html`<p><a class="button"
@@ -67,13 +66,13 @@ export function approvalDecision(
         <button class="quiet">Withdraw</button>
       </form>
       ${
-        mayApprove &&
+        isApprover &&
         (isFresh
           ? reasonForm('break-glass', 'Break the glass', breakGlassHint)
           : signIn('break the glass'))
       }`
   }
-  if (!mayApprove)
+  if (!isApprover)
     return html`<p>
       Another role decides this. Ask a person with <code>approve</code> and
       <code>${approval.scopes.join(' or ')}</code>.

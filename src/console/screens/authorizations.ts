@@ -4,9 +4,9 @@ import { toMoney } from '../../domain/money.ts'
 import { responseCodes } from '../../domain/response-code.ts'
 import { type Content, type Html, html } from '../../listeners/http/html.ts'
 import { FoundAuthorizationSchema } from '../../listeners/private/schemas/all-authorizations.ts'
+import { writeMoney } from '../amounts.ts'
 import { badge, instant, renderActor } from '../desk-parts.ts'
 import { list, listed, pages } from '../listing.ts'
-import { writeMoney } from '../money.ts'
 import { path, type Screen, type Visit } from '../screen.ts'
 
 const FoundSchema = Type.Array(FoundAuthorizationSchema)

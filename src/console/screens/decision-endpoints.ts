@@ -5,6 +5,7 @@ import {
   type WatchedEndpointSchema,
   WatchedEndpointsSchema,
 } from '../../listeners/private/schemas/decision-endpoints.ts'
+import { writeCount } from '../amounts.ts'
 import { badge, instant } from '../desk-parts.ts'
 import { listed } from '../listing.ts'
 import { path, type Screen } from '../screen.ts'
@@ -138,7 +139,7 @@ function renderHour({ lastHour }: Endpoints): Content {
     <h2 id="hour">Last hour</h2>
     <dl class="figures">
       <div><dt>Decided by the endpoint</dt><dd>${formatShare(byEndpoint, decisions)}</dd></div>
-      <div><dt>Decisions</dt><dd>${counts.format(decisions)}</dd></div>
+      <div><dt>Decisions</dt><dd>${writeCount(decisions)}</dd></div>
       <div><dt><abbr title="Half of the answers took at most this long.">p50</abbr></dt>
         <dd>${formatMs(p50Ms)}</dd></div>
       <div><dt><abbr title="99 % of the answers took at most this long.">p99</abbr></dt>
@@ -150,14 +151,12 @@ function renderHour({ lastHour }: Endpoints): Content {
     <ul class="legend">${decidedBy.map(
       (each) => html`<li>
         <i class="swatch ${deciderTones[each.decidedBy]}"></i> ${deciderNames[each.decidedBy]}
-        <b>${counts.format(each.decisions)}</b>
+        <b>${writeCount(each.decisions)}</b>
         <span class="fine">${formatShare(each.decisions, decisions)}</span>
       </li>`,
     )}</ul>
   </section>`
 }
-
-const counts = new Intl.NumberFormat('en')
 
 const formatMs = (value: number | null): string =>
   value === null ? 'unknown' : `${Math.round(value)} ms`

@@ -1,4 +1,5 @@
 import type { Static } from 'typebox'
+import { isPublicToken } from '../../domain/identifiers.ts'
 import { type Content, html } from '../../listeners/http/html.ts'
 import { DisclosureSchema } from '../../listeners/private/schemas/disclosures.ts'
 import { badge, instant, renderActor } from '../desk-parts.ts'
@@ -26,7 +27,7 @@ export const disclosuresScreen: Screen = {
   async show(visit) {
     const { of = '' } = visit.query
     const asked = of.trim()
-    const filter = /^[1-9][0-9]{9}$/.test(asked)
+    const filter = isPublicToken(asked)
       ? path`?publicToken=${asked}`
       : asked === ''
         ? ''

@@ -1,6 +1,6 @@
 import { type Content, type Html, html } from '../../listeners/http/html.ts'
 import type { Visit } from '../screen.ts'
-import { listWaitingApprovals, waitingMost } from '../waiting-approvals.ts'
+import { waitingMost } from '../waiting-approvals.ts'
 
 interface HealthDocument {
   readonly status: string
@@ -50,7 +50,7 @@ const adviceByCheck: Readonly<Record<string, Advice>> = {
   },
   'audit-log:rows': {
     title: 'Rows differ from the audit log',
-    todo: 'Treat it as an incident: somebody may have changed the database.',
+    todo: 'Treat it as an incident. The database may have been changed.',
     page: pages.log,
   },
   'audit-log:entering': {
@@ -114,11 +114,11 @@ type Status = keyof typeof tones
 const severities: readonly Status[] = ['fail', 'warn', 'pass']
 const parseStatus = (text: string): Status => severities.find((each) => each === text) ?? 'fail'
 
-/** Renders one line of state, then only what needs an act, worst first. */
+/** Renders one line of state, then only what needs attention, worst first. */
 export async function renderState(visit: Visit): Promise<Content> {
   const [answer, waiting] = await Promise.all([
     visit.call('GET', '/health'),
-    listWaitingApprovals(visit),
+    visit.waitingApprovals(),
   ])
   const { checks, status } = answer.body as HealthDocument
   const found = Object.entries(checks)

@@ -6,10 +6,12 @@ import {
   AuthorizationFiguresSchema,
   ClientAuthorizationFiguresSchema,
 } from '../../listeners/private/schemas/all-authorizations.ts'
-import { shareBar, stackedBars } from '../charts.ts'
+import { writeCount } from '../amounts.ts'
+import { stackedBars } from '../charts.ts'
 import { renderActor } from '../desk-parts.ts'
 import { listed } from '../listing.ts'
 import { path, type Visit } from '../screen.ts'
+import { formatShare, shares } from './shares.ts'
 
 const FiguresSchema = Type.Array(AuthorizationFiguresSchema)
 type Figures = Static<typeof FiguresSchema>
@@ -117,11 +119,8 @@ export const renderRanges = ({ clientId, range }: FigureSelection): Html =>
     }
   </p>`
 
-const numbers = new Intl.NumberFormat('en')
-const percents = new Intl.NumberFormat('en', { style: 'percent', maximumFractionDigits: 1 })
-
 const rateOf = (approved: number, declined: number): string =>
-  approved + declined === 0 ? '–' : percents.format(approved / (approved + declined))
+  approved + declined === 0 ? '–' : formatShare(approved, approved + declined)
 
 const sum = (figures: Figures, name: 'approved' | 'declined'): number =>
   figures.reduce((total, each) => total + each[name], 0)
@@ -143,7 +142,7 @@ export function renderHeadline(figures: Figures, selection: FigureSelection): Ht
   return html`<div class="headline">
     <p class="rate"><b>${rateOf(approved, declined)}</b> approval rate</p>
     ${(['approved', 'declined'] as const).map((outcome) => {
-      const count = numbers.format(sum(figures, outcome))
+      const count = writeCount(sum(figures, outcome))
       const address = listAddress(selection, { outcome })
       return html`<p><a href="${address}"><b>${count}</b> ${outcome}</a></p>`
     })}
@@ -155,7 +154,7 @@ export function renderHeadline(figures: Figures, selection: FigureSelection): Ht
 }
 
 const formatSum = (amount: number, currency: string): string =>
-  numbers.format(Math.round(amount / 10 ** (findCurrency(currency)?.exponent ?? 0)))
+  writeCount(Math.round(amount / 10 ** (findCurrency(currency)?.exponent ?? 0)))
 
 /** The address of the list of authorizations that a figure counts. */
 function listAddress(
@@ -171,6 +170,7 @@ function listAddress(
 export const answerChart = (figures: Figures, { range }: FigureSelection): Html =>
   stackedBars({
     title: 'Approvals and declines over time',
+    zone: 'UTC',
     rowTitle: 'From (UTC)',
     empty: `No authorization requests in ${range.words}. A network sends them, or the sandbox.`,
     series: ['Approved', 'Declined'],
@@ -179,6 +179,13 @@ export const answerChart = (figures: Figures, { range }: FigureSelection): Html 
       values: [approved, declined],
     })),
   })
+
+/** Draws the share of a reason among all declines. */
+const drawShare = (count: number, all: number): Html =>
+  shares([
+    { count, tone: 'bad' },
+    { count: all - count, tone: 'plain' },
+  ])
 
 /** The reasons that are listed; the others are summed. */
 const reasonsMost = 8
@@ -194,18 +201,18 @@ export function renderReasons(figures: Figures, selection: FigureSelection): Htm
       const address = listAddress(selection, { responseCode: code })
       return html`<li>
         <a href="${address}">${describeResponseCode(code)}</a>
-        <span class="number">${numbers.format(count)}</span>
-        <span class="number">${percents.format(count / all)}</span>
-        ${shareBar(count / all, 1)}
+        <span class="number">${writeCount(count)}</span>
+        <span class="number">${formatShare(count, all)}</span>
+        ${drawShare(count, all)}
       </li>`
     })}
     ${
       others > 0 &&
       html`<li>
         <span>Other reasons</span>
-        <span class="number">${numbers.format(others)}</span>
-        <span class="number">${percents.format(others / all)}</span>
-        ${shareBar(others / all, 5)}
+        <span class="number">${writeCount(others)}</span>
+        <span class="number">${formatShare(others, all)}</span>
+        ${drawShare(others, all)}
       </li>`
     }
   </ol>`
@@ -220,7 +227,7 @@ export function renderClients(visit: Visit, clients: Clients, { range }: FigureS
     const [most] = sumByName([declinedBy])
     return html`<tr>
       <th scope="row"><span class="cut">${renderActor(visit, clientId, null)}</span></th>
-      <td class="number">${numbers.format(approved + declined)}</td>
+      <td class="number">${writeCount(approved + declined)}</td>
       <td class="number"><a href="${homeAddress(range, clientId)}"
         title="Show Home for this client">${rateOf(approved, declined)}</a></td>
       <td><span class="cut">${most ? describeResponseCode(most[0]) : '–'}</span></td>

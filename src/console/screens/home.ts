@@ -11,7 +11,7 @@ import { loadNewest, renderStrip } from './authorizations.ts'
 import { renderState } from './home-exceptions.ts'
 import * as figures from './home-figures.ts'
 
-/** The first screen: what needs an act, and the answers of the last hours or days. */
+/** The first screen: what needs attention, and the answers of the last hours or days. */
 export const homeScreen: Screen = {
   path: '/console',
   access: 'anyone',
@@ -85,6 +85,7 @@ async function renderDesk(visit: Visit): Promise<Content> {
 
 const latencyChart = ({ overTime }: Static<typeof LatencyFiguresSchema>): Content =>
   lines({
+    zone: 'UTC',
     title: 'Median and 99th percentile of the duration of calls in milliseconds, by minute',
     unit: ' ms',
     ...minutely(overTime, ({ p50Ms, p99Ms }) => [p50Ms, p99Ms]),
@@ -93,6 +94,7 @@ const latencyChart = ({ overTime }: Static<typeof LatencyFiguresSchema>): Conten
 
 const queueChart = ({ overTime }: Static<typeof QueueFiguresSchema>): Content =>
   lines({
+    zone: 'UTC',
     title: 'Waiting events and deliveries, by minute',
     ...minutely(overTime, (each) => [each.unpublishedEvents, each.pendingDeliveries]),
     series: ['Events', 'Deliveries'],

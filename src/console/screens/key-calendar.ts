@@ -2,6 +2,7 @@ import type { Static } from 'typebox'
 import { expiringCardsMost } from '../../domain/card-life.ts'
 import { type Content, type Html, html } from '../../listeners/http/html.ts'
 import type { ExpiringCardsSchema, KeyWearSchema } from '../../listeners/private/schemas/figures.ts'
+import { writeCount } from '../amounts.ts'
 import { stackedBars } from '../charts.ts'
 
 type KeyWear = Static<typeof KeyWearSchema>
@@ -69,6 +70,7 @@ export function renderExpiries(expiries: readonly Static<typeof ExpiringCardsSch
   })
   const isCut = expiries.some(({ cards }) => cards === expiringCardsMost)
   return html`${chart}${
-    isCut && html`<p class="fine">Counting stops at 20,000 cards in a month.</p>`
+    isCut &&
+    html`<p class="fine">Counting stops at ${writeCount(expiringCardsMost)} cards in a month.</p>`
   }`
 }

@@ -2,6 +2,7 @@ import type { Static } from 'typebox'
 import { type Content, type Html, html } from '../../listeners/http/html.ts'
 import type { ComponentEntrySchema } from '../../listeners/private/schemas/component-entries.ts'
 import type { ListedKeySchema } from '../../listeners/private/schemas/keys.ts'
+import { writeCount } from '../amounts.ts'
 import { badge, duration, instant, renderActor } from '../desk-parts.ts'
 import { listed } from '../listing.ts'
 import type { Visit } from '../screen.ts'
@@ -9,8 +10,6 @@ import { shares } from './shares.ts'
 
 type Key = Static<typeof ListedKeySchema>
 type Entry = Static<typeof ComponentEntrySchema>
-
-const numbers = new Intl.NumberFormat('en')
 
 /** Renders how much is under each new version whose re-encryption runs. */
 export function renderReEncryption(keys: readonly Key[]): Content {
@@ -37,7 +36,7 @@ function renderRound({ key, reEncryption, version }: Key): Content {
       { count: 1 - shareOfCards, tone: 'plain' },
     ])}
     <p class="fine">
-      ${numbers.format(reEncrypted)} values re-encrypted${
+      ${writeCount(reEncrypted)} values re-encrypted${
         secondsLeft !== null && html`, about ${duration(secondsLeft)} left`
       }
     </p>

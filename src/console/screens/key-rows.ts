@@ -1,6 +1,7 @@
 import type { Static } from 'typebox'
 import { type Content, type Html, html } from '../../listeners/http/html.ts'
 import type { ListedKeySchema } from '../../listeners/private/schemas/keys.ts'
+import { writeCount } from '../amounts.ts'
 import { badge, instant } from '../desk-parts.ts'
 import { listed } from '../listing.ts'
 import { formFields, path, type Visit } from '../screen.ts'
@@ -11,7 +12,6 @@ import { renderShare } from './key-progress.ts'
 type Key = Static<typeof ListedKeySchema>
 
 const dayMs = 86_400_000
-const numbers = new Intl.NumberFormat('en')
 const states = { active: 'good', pending: 'warn', retired: 'plain' } as const
 
 /** Renders the keys in force, one line each, and the retired ones on demand. */
@@ -55,7 +55,7 @@ function keyRow(visit: Visit, key: Key): Content {
       ${renderShare(key)}
     </td>
     <td>${renderAge(key)}</td>
-    <td class="number">${key.uses !== undefined && numbers.format(key.uses)}</td>
+    <td class="number">${key.uses !== undefined && writeCount(key.uses)}</td>
     <td class="one-line">${key.rotationDueAt && renderDay(key.rotationDueAt)}</td>
     <td>${mayChange && key.family === 'installation' && acts(visit, key)}</td>
   </tr>`
@@ -83,7 +83,7 @@ function renderParts(key: Key): Html {
         <dd><code>${key.keyUsage} ${algorithm} ${key.modeOfUse} ${exportability}</code></dd>`
     }
     ${key.pinBlockFormats && html`<dt>PIN blocks</dt><dd>${key.pinBlockFormats.join(', ')}</dd>`}
-    ${key.uses !== undefined && html`<dt>Uses</dt><dd>${numbers.format(key.uses)}</dd>`}
+    ${key.uses !== undefined && html`<dt>Uses</dt><dd>${writeCount(key.uses)}</dd>`}
     ${createdAt && html`<dt>Created</dt><dd>${instant(createdAt)}</dd>`}
     ${finishedAt && html`<dt>Re-encrypted</dt><dd>${instant(finishedAt)}</dd>`}
   </dl>`

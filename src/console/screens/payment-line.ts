@@ -2,8 +2,8 @@ import type { Static } from 'typebox'
 import type { PaymentEffect } from '../../domain/payment.ts'
 import { type Content, type Html, html } from '../../listeners/http/html.ts'
 import type { PaymentWithMessagesSchema } from '../../listeners/http/payment-schemas.ts'
+import { writeMoney } from '../amounts.ts'
 import { instant } from '../desk-parts.ts'
-import { writeMoney } from '../money.ts'
 import { authorizationPath } from './payment-parts.ts'
 
 export type Payment = Static<typeof PaymentWithMessagesSchema>

@@ -3,9 +3,9 @@ import type { Merchant } from '../../domain/merchant.ts'
 import type { PaymentState } from '../../domain/payment.ts'
 import { type Content, type Html, html } from '../../listeners/http/html.ts'
 import type { PaymentSchema } from '../../listeners/http/payment-schemas.ts'
+import { writeMoney } from '../amounts.ts'
 import { badge, instant } from '../desk-parts.ts'
 import { listed } from '../listing.ts'
-import { writeMoney } from '../money.ts'
 import { path } from '../screen.ts'
 
 type Payment = Static<typeof PaymentSchema>

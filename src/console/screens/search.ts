@@ -131,7 +131,7 @@ interface Asked {
   readonly cursor: string | undefined
 }
 
-/** The cards of each meaning of a text that has any. */
+/** What a text may mean, and the cards of each meaning that has cards. */
 interface Found {
   readonly readings: readonly Reading[]
   readonly results: readonly {

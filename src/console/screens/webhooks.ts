@@ -4,6 +4,7 @@ import {
   WatchedDeliverySchema,
   WatchedWebhookSchema,
 } from '../../listeners/private/schemas/webhooks.ts'
+import { writeCount } from '../amounts.ts'
 import { toProblem } from '../console.ts'
 import { badge, instant, renderActor } from '../desk-parts.ts'
 import { field, isRefused, reasonField } from '../fields.ts'
@@ -98,11 +99,11 @@ function renderLastDay({ lastDay }: Webhook): Content {
   const all = delivered + failed + retrying + waiting
   if (all === 0) return html`<span class="fine">no events</span>`
   const rest = [
-    failed > 0 && `${formatCount(failed)} failed`,
-    retrying > 0 && `${formatCount(retrying)} being retried`,
-    waiting > 0 && `${formatCount(waiting)} not sent yet`,
+    failed > 0 && `${writeCount(failed)} failed`,
+    retrying > 0 && `${writeCount(retrying)} being retried`,
+    waiting > 0 && `${writeCount(waiting)} not sent yet`,
   ].filter((each) => each !== false)
-  const words = [`${formatCount(delivered)} of ${formatCount(all)} delivered`, ...rest]
+  const words = [`${writeCount(delivered)} of ${writeCount(all)} delivered`, ...rest]
   return html`<div class="result" title="${words.join(', ')}">
     ${shares([
       { count: delivered, tone: 'good' },
@@ -110,12 +111,9 @@ function renderLastDay({ lastDay }: Webhook): Content {
       { count: retrying + waiting, tone: 'plain' },
     ])}
     <span>${formatShare(delivered, all)}
-      <span class="fine">of ${formatCount(all)}</span></span>
+      <span class="fine">of ${writeCount(all)}</span></span>
   </div>`
 }
-
-const counts = new Intl.NumberFormat('en')
-const formatCount = (count: number): string => counts.format(count)
 
 function renderFailure(webhook: Webhook): Content {
   const { lastFailure } = webhook.lastDay

@@ -179,7 +179,7 @@ test('the page of a client leads to its decision endpoints, and shows their stat
   assert.match(text, new RegExp(`${link}>endpoints</a>[^<]*<[^>]*>Decides<`))
 })
 
-test('Home lists what needs an act, and leads from a decline reason to its authorizations', async () => {
+test('Home lists what needs attention, and leads from a decline reason to its authorizations', async () => {
   const browser = await browse('security-officer')
   const { text } = await browser.visit(service.url('/console'))
   assert.match(text, /<b>A link is not signed on<\/b>/)

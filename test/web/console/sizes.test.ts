@@ -45,7 +45,7 @@ suite('texts of the greatest length, and a thousand cards', { skip: chromium.lef
       if (answer?.status() === 200) return page
       await signInInstead(service, visit, role)
     }
-    throw new Error(`Nobody sees ${path}.`)
+    throw new Error(`No role may open ${path}.`)
   }
 
   for (const { path } of listScreens(true)) {

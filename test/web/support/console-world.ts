@@ -17,7 +17,7 @@ export type World = {
   addresses: ReadonlyMap<string, string>
 }
 
-/** What people have written where somebody can write anything. */
+/** The texts that people choose themselves. */
 export interface Writing {
   /** Up to 25 characters; also that of a merchant. */
   readonly reference: string

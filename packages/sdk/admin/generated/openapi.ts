@@ -2968,7 +2968,7 @@ export interface components {
         readonly ExpiringCards: {
             /** @description `YYYY-MM`. */
             readonly month: string;
-            /** @description Counting stops at 20 000 cards. */
+            /** @description Counting stops at 20000 cards. */
             readonly cards: number;
         };
         readonly FoundAuthorization: {

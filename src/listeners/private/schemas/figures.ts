@@ -65,6 +65,6 @@ export const ExpiringCardsSchema = Type.Object({
   cards: Type.Integer({
     minimum: 0,
     maximum: expiringCardsMost,
-    description: 'Counting stops at 20 000 cards.',
+    description: `Counting stops at ${expiringCardsMost} cards.`,
   }),
 })

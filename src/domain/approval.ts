@@ -6,7 +6,7 @@ import type { Person } from './person.ts'
 type SubjectKind = 'key' | 'master-key' | 'client' | 'network' | 'link' | 'audit-log' | null
 
 interface ApprovalKindEntry {
-  /** The act that the request is for, in words. */
+  /** The act that the request is for, in words: a verb in the imperative, and its object. */
   readonly description: string
   readonly subjectKind: SubjectKind
   /**
@@ -20,52 +20,52 @@ const kept = { isForgotten: false } as const
 
 /** Every act that may need the approval of a second person. */
 export const approvalKinds = {
-  'key-export': { description: 'Exporting a key', subjectKind: 'key', ...kept },
-  'key-retirement': { description: 'Retiring a key', subjectKind: 'key', ...kept },
-  'key-deletion': { description: 'Forgetting a key', subjectKind: 'key', ...kept },
+  'key-export': { description: 'Export a key', subjectKind: 'key', ...kept },
+  'key-retirement': { description: 'Retire a key', subjectKind: 'key', ...kept },
+  'key-deletion': { description: 'Delete a key', subjectKind: 'key', ...kept },
   'master-key-rotation': {
     description: 'Rotate the master key',
     subjectKind: 'master-key',
     ...kept,
   },
   'disclosure-scopes': {
-    description: 'Letting a client read PINs or card numbers, or set PINs',
+    description: 'Let a client read PINs or card numbers, or set PINs',
     subjectKind: 'client',
     ...kept,
   },
   'client-credentials': {
-    description: 'Other credentials of a client that reads PINs or card numbers, or sets PINs',
+    description: 'Change the credentials of a client that reads PINs or card numbers, or sets PINs',
     subjectKind: 'client',
     ...kept,
   },
   network: {
-    description: 'A new card network, or other credentials of one',
+    description: 'Register a card network, or change its credentials',
     subjectKind: 'client',
     ...kept,
   },
   'network-retirement': {
-    description: 'Retiring a card network with all of its keys',
+    description: 'Retire a card network with all of its keys',
     subjectKind: 'network',
     ...kept,
   },
   link: {
-    description: 'A new link of a card network, or another address or key of one',
+    description: 'Register a link of a card network, or change its settings',
     subjectKind: 'link',
     ...kept,
   },
   administrator: {
-    description: 'A new administrator, or other credentials of one',
+    description: 'Register an administrator, or change its credentials',
     subjectKind: 'client',
     ...kept,
   },
-  'unblock-cards': { description: 'Unblocking many cards', subjectKind: null, ...kept },
+  'unblock-cards': { description: 'Unblock many cards', subjectKind: null, ...kept },
   erasure: {
-    description: 'Erasing what the audit log says of a card or a client',
+    description: 'Erase what the audit log says of a card or a client',
     subjectKind: null,
     isForgotten: true,
   },
   'audit-successor': {
-    description: 'Letting a successor of the audit log begin',
+    description: 'Begin the successor of an audit log',
     subjectKind: 'audit-log',
     ...kept,
   },

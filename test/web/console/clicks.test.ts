@@ -145,7 +145,7 @@ suite('the clicks of daily tasks', { skip: chromium.leftOut }, () => {
       async work(page) {
         await page.getByRole('link', { name: 'Review' }).click()
         await page
-          .getByRole('link', { name: /A new administrator/ })
+          .getByRole('link', { name: /Register an administrator/ })
           .first()
           .click()
         await page.getByRole('button', { name: 'Approve' }).click()

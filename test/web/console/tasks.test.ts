@@ -228,7 +228,7 @@ suite('daily tasks of operators', { skip: chromium.leftOut }, () => {
         await sql(service.database, signedInLongAgo)
         await openScreen(page, 'Approvals')
         await page
-          .getByRole('link', { name: /A new administrator/ })
+          .getByRole('link', { name: /Register an administrator/ })
           .first()
           .click()
         await page.waitForURL('**/console/approvals/*')

@@ -17,7 +17,7 @@ import { newEventId } from '../../storage/events/events.ts'
 import { findRememberedRequest } from '../../storage/idempotency/idempotency.ts'
 import type { PresentedChip } from '../chips/presented-chip.ts'
 import * as idempotency from '../idempotency/idempotency.ts'
-import { answerUnspent, composeAnswer, createClaim, uncheckedOutcomes } from './answer.ts'
+import { answerUnspent, createClaim } from './answer.ts'
 import type { Authorization, AuthorizationContext, AuthorizationRequest } from './authorization.ts'
 import {
   listMissingData,
@@ -29,6 +29,7 @@ import {
 } from './chip.ts'
 import { answerBlocked, blockedAnswer, compareAll, listKinds, pickOrigin } from './compare.ts'
 import { compareCardAddress } from './compare-address.ts'
+import { composeAnswer, uncheckedOutcomes } from './compose-answer.ts'
 import { meetLimits, noteControls } from './controls.ts'
 import { isPlasticUsed, objectToPlastic } from './plastic.ts'
 import {

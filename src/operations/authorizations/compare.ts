@@ -19,21 +19,18 @@ import {
 import { newEventId } from '../../storage/events/events.ts'
 import type { Claim } from '../../storage/idempotency/idempotency.ts'
 import * as idempotency from '../idempotency/idempotency.ts'
+import { type AnswerClaim, createClaim, prepareDecision, storeFirstAnswer } from './answer.ts'
+import type { Authorization, AuthorizationContext, AuthorizationRequest } from './authorization.ts'
+import { answerChip } from './chip.ts'
 import {
-  type AnswerClaim,
   composeAnswer,
-  createClaim,
   type Outcomes,
-  prepareDecision,
   selectVerdict,
-  storeFirstAnswer,
   toAnsweredAuthorization,
   toFlagged,
   uncheckedOutcomes,
   type Verdict,
-} from './answer.ts'
-import type { Authorization, AuthorizationContext, AuthorizationRequest } from './authorization.ts'
-import { answerChip } from './chip.ts'
+} from './compose-answer.ts'
 import { meetLimits } from './controls.ts'
 import type { TracedRequest } from './trace.ts'
 

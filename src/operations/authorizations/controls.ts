@@ -6,8 +6,8 @@ import { findExcess, type Taking, takeFrom } from '../../domain/spending.ts'
 import { findCashCharge, findCharge, mayApprovePart } from '../../domain/transaction.ts'
 import type { AppliedControls, NewSpending } from '../../storage/authorizations/applied-controls.ts'
 import type { AuthorizedCard } from '../../storage/authorizations/begin.ts'
-import type { Verdict } from './answer.ts'
 import type { AuthorizationRequest } from './authorization.ts'
+import type { Verdict } from './compose-answer.ts'
 import type { TracedRequest } from './trace.ts'
 
 /**

@@ -5,8 +5,9 @@ import { answerAuthorization } from '../../storage/authorizations/settle.ts'
 import { newEventId } from '../../storage/events/events.ts'
 import type { RememberedRequest } from '../../storage/idempotency/idempotency.ts'
 import * as idempotency from '../idempotency/idempotency.ts'
-import { composeAnswer, storeFirstAnswer, toAnsweredAuthorization } from './answer.ts'
+import { storeFirstAnswer } from './answer.ts'
 import type { Authorization, AuthorizationContext, AuthorizationRequest } from './authorization.ts'
+import { composeAnswer, toAnsweredAuthorization } from './compose-answer.ts'
 import { traceRequest } from './trace.ts'
 
 /** How long a repeat waits for the answer of the first request. */

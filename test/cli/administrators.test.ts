@@ -42,7 +42,7 @@ const as = async (clientId: string, ...words: string[]) => {
   return { code, stderr, json: JSON.parse(stdout) }
 }
 
-test('an administrator whom one of the first registered is confirmed by the other, who says which credentials', async () => {
+test('one of the first administrators confirms who was registered by the other', async () => {
   const words = ['cy', '--kind', 'admin', '--name', 'Cy', '--scopes', 'admin']
   const created = await as('ana', 'clients', 'create', ...words)
   assert.deepEqual([created.code, created.json.controlledBy], [0, ['ana']], created.stderr)

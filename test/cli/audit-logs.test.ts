@@ -56,7 +56,7 @@ const doctor = async (where: Pick<Program, 'dataDir'>) => {
   return findings.find(({ check, found }) => [check, found].some((each) => isOfLog.test(each)))
 }
 
-test('a database restored from a backup is signed no more, by whoever starts it; all else goes on, and a successor takes over', async () => {
+test('a restored database is not signed until its log has a successor', async () => {
   const first = await serveProgram()
   const { dataDir } = first
   await act(first)

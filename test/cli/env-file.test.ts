@@ -104,7 +104,7 @@ test('an address and a secret come from the file, or from the environment', asyn
   assert.match(JSON.stringify(whole), /"PINFOLD_ADDRESS_SOURCE":"pinfold.env"/)
 })
 
-test('an issuer, and what signs in there or lets its callers in, come from the file, or from the environment', async () => {
+test('an issuer and its credentials come from one place: the file or the environment', async () => {
   const issuer = 'CONSOLE_ISSUER=https://people.example\n'
   const client = {
     CONSOLE_CLIENT_ID: 'console',

@@ -106,7 +106,7 @@ test('a link is switched off and on', async () => {
   }
 })
 
-test('a key is rotated once for one form, however often it is sent, and an old version is refused while it is in use', async () => {
+test('a form rotates a key once, and a version in use cannot be retired', async () => {
   const versions = async (): Promise<number> => {
     const keys: { key: string }[] = await ask('keys')
     return keys.filter(({ key }) => key === 'cvk').length
@@ -145,7 +145,7 @@ test('the sessions of a person are ended, in whatever browser they are', async (
   assert.equal((await viewer.ask(`${url}/console`)).status, 303)
 })
 
-test('a terminal asks for an authorization of a card of any client, and what is typed there comes back in no page', async () => {
+test('a terminal authorizes for any card, and no page repeats what was typed', async () => {
   const { publicToken } = await service.createCard({ cardProduct: 2001 }, { as: 'otherClient' })
   const fields = { publicToken, pin: '8274', entryMode: 'chip', cvv: '' }
   const declined = await send('/sandbox/authorizations', fields)
@@ -179,7 +179,7 @@ test('a role that does not search by card number is told so on the screen, and t
   assert.ok(!answered.text.includes('4567899'))
 })
 
-test('a customer reference is found whatever its length, digits only too, and a card number is looked for as nothing else', async () => {
+test('a customer reference of any length is found, a card number only as such', async () => {
   for (const customerReference of [
     'ABCDEFGHIJKL',
     'C-2026-11-25',
@@ -250,7 +250,7 @@ test('what a form came to is said once, by the page that it leads to, and by no 
   }
 })
 
-test('two clicks on the button that shows the cardholder’s name are one disclosure, and a later form is another', async () => {
+test('two clicks on the button of the name are one disclosure, a later form another', async () => {
   const { publicToken } = await service.createCard()
   const support = await signedIn('support')
   const address = `${url}/console/cards/${publicToken}`
@@ -274,7 +274,7 @@ test('two clicks on the button that shows the cardholder’s name are one disclo
   assert.equal(await countDisclosed(), 2)
 })
 
-test('loading the page again after the cardholder’s name was shown discloses nothing, and the database cannot read the name', async () => {
+test('a reload discloses no name again, and the database cannot read the name', async () => {
   const { publicToken } = await service.createCard()
   const support = await signedIn('support')
   const address = `${url}/console/cards/${publicToken}`

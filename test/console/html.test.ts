@@ -33,7 +33,7 @@ test('no text opens a tag, closes one or leaves its attribute, and every text is
   }
 })
 
-test('markup that was made here stays markup, however deep it lies, and nothing is said of what is not there', () => {
+test('nested markup is not escaped, and an absent value renders nothing', () => {
   const item = (name: string) => html`<li>${name}</li>`
   const list = html`<ul>${[[item('<1>')], [[item('2')]]]}${null}${undefined}${false}${0}</ul>`
   assert.equal(String(list), '<ul><li>&lt;1&gt;</li><li>2</li>0</ul>')

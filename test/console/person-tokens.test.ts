@@ -55,7 +55,7 @@ test('it is the person that issuer and subject are, with the scopes of the roles
   assert.equal(caller.expiresAt.getTime(), (nowSeconds + 60) * 1_000)
 })
 
-test('without the time of its proof, or with one that is none, it approves nothing, and was proved long ago', async () => {
+test('a token without a valid time of sign-in cannot approve, and counts as old', async () => {
   for (const auth_time of [undefined, null, 'now', `${nowSeconds}`]) {
     const caller = await verify({ ...lead, ...(auth_time !== undefined && { auth_time }) })
     assert.ok(!caller.scopes.has('approve'), String(auth_time))

@@ -213,7 +213,7 @@ test('a header is told by its members, and a version that is not taken is skippe
   assert.deepEqual([passed, failed, skipped], [1, 0, 1])
 })
 
-test('a trap springs on its own operation, claims what it must not be, and is skipped where nothing is made', async () => {
+test('a trap fails if its operation makes what the trap forbids', async () => {
   const { claimed, ...inputs } = pvvTrap.inputs
   const named = { ...pvvTrap, op: 'pvv', inputs }
   const other = { ...named, expected: { mustNotEqual: '0000', correct: claimed } }

@@ -92,7 +92,7 @@ test('the entry of an attempt has one id, by card, kind and number, that begins 
   ])
 })
 
-test('a wrong value or a late answer is refused, a try without a result has failed, and all else that is reported was done', () => {
+test('each event and each result of a try has one outcome: done, refused or failed', () => {
   const refused = eventTypes.filter((type) => outcomesByEvent[type] !== 'done')
   assert.deepEqual(refused, [
     'pin.attempt_failed',

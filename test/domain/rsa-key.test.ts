@@ -55,7 +55,7 @@ test('weak keys are left out of a set, and the others stay as they are', () => {
   }
 })
 
-test('what is base64url but for a line break, padding or the like is said so, with its place and without its text', () => {
+test('the fault of a base64url member names its place, and never its text', () => {
   const { n } = goodRsaJwk
   const broken = `${n.slice(0, 64)}\n${n.slice(64)}`
   const cases: readonly (readonly [Record<string, unknown>, RegExp])[] = [

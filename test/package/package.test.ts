@@ -46,7 +46,7 @@ const pinfold = (
       ({ code, stderr, stdout }) as { code: number; stderr: string; stdout: string },
   )
 
-test('from node_modules, the package serves on the database that it brought, and a folder to go on from has its client', async () => {
+test('the installed package serves on its own database, and its folder has a client', async () => {
   const { stdout } = await pinfold(['init', '--json'])
   const { kept, written } = JSON.parse(stdout)
   assert.deepEqual(written, ['pinfold.env', 'client.mjs', 'compose.yaml', '.env', '.gitignore'])
@@ -208,7 +208,7 @@ test('a database is unpacked as it was packed', async () => {
   }
 })
 
-test('the bill of materials has every package of the lock file with its digest, and refuses what it does not know', async () => {
+test('the bill of materials has every locked package with its digest', async () => {
   const lock = await readLock()
   const bill = JSON.parse(createBillOfMaterials(lock))
   const urls = new Set(bill.components.map(({ purl }: { purl: string }) => purl))

@@ -33,7 +33,7 @@ const cardsOf = async (service: TestService, type: string): Promise<string[]> =>
   return json.map(({ data }: { data: { publicToken: string } }) => data.publicToken)
 }
 
-test('a service that starts sweeps up all that a lost one left: a block that nobody was told of, a card that expired, what was taken once', {
+test('a service that starts finishes the background work of a lost one', {
   timeout: 240_000,
 }, async () => {
   const lost = await openTestService()
@@ -75,7 +75,7 @@ const remembered = async (table: string) => {
   return rows.map(({ expiresAt }) => new Date(expiresAt).getTime())
 }
 
-test('what was taken once is forgotten in one turn however much there is, and not while a clock that is behind would take it', async () => {
+test('records of one-time values are deleted in one turn, and not before they expire', async () => {
   const { publicToken } = await service.createCard()
   const ends = [...Array.from({ length: 230 }, () => minutesAgo(6)), minutesAgo(4)]
   for (const [index, expiresAt] of ends.entries()) {

@@ -100,7 +100,7 @@ suite('in two processes on one server', { skip: postgres.leftOut }, () => {
     }
   })
 
-  test('while the process that has the sandbox’s issuer is suspended sessions go on, and people sign in once it does', async () => {
+  test('sessions go on, and people sign in later, while the sandbox’s issuer is suspended', async () => {
     const browser = openBrowser()
     await browser.visit(link(1), apart)
     const pid = pidOf(1)

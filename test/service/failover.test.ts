@@ -167,7 +167,7 @@ const killCutOff = async (
   await promote()
 }
 
-test(`of what was acknowledged nothing is lost or done twice when the primary is killed and its standby promoted, ${failovers === 1 ? 'once' : `${failovers} times`}`, {
+test(`a failover loses and repeats nothing that was acknowledged (${failovers})`, {
   skip: pair.leftOut,
   timeout: 120_000 * (1 + failovers),
 }, async (t) => {

@@ -14,7 +14,7 @@ interface ActRow {
   readonly clientId: string | null
 }
 
-test('a process leaves on record when it starts and stops, its version and engines, and each setting that weakens it', {
+test('each start and stop of a process is recorded, with its weakening settings', {
   skip: postgres.leftOut,
 }, async () => {
   const { database, url } = await openServerDatabase(postgres, 2)

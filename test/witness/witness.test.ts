@@ -29,7 +29,7 @@ const witnessOf = (folder: string, ...logs: string[]): LogWitness =>
 
 const rows = tlogVectors.filter(({ op }) => op === 'witnessRequest')
 
-test('the 9 requests of the published conversation are answered as they must be, also by a witness that was started again', async () => {
+test('the 9 published requests are answered as specified, also after a restart', async () => {
   assert.equal(rows.length, 9)
   const [{ inputs }] = rows as [(typeof rows)[number]]
   const log = verifierKeyText(inputs.origin, 1, parseHex(inputs.logPublicKeyHex))

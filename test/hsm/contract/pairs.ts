@@ -34,7 +34,7 @@ export function pairGuarantees(subject: Subject): void {
     await assert.rejects(async () => engine.generate(kind, 'N', AbortSignal.abort()))
   })
 
-  test('an RSA key opens what OpenSSL seals for it, for its own use alone, and says nothing of what does not open', async () => {
+  test('an RSA key opens what OpenSSL seals for its own use, and nothing else', async () => {
     const { engine } = subject()
     const kind = keyCatalogue['card-data-wrap'].kind
     const { keyBlock } = await engine.generate(kind)

@@ -31,7 +31,7 @@ test('of a peer that is no trusted proxy no header is believed', () => {
   }
 })
 
-test('behind trusted proxies it is the last address that none of them has, whatever a caller wrote before it', () => {
+test('behind trusted proxies the caller is the last address that is no proxy of them', () => {
   assert.equal(addressOf('10.0.0.1', '198.51.100.7'), '198.51.100.7')
   assert.equal(addressOf('10.0.0.1', '192.0.2.1, 198.51.100.7'), '198.51.100.7')
   assert.equal(addressOf('10.0.0.1', '192.0.2.1, 198.51.100.7 ,10.9.9.9'), '198.51.100.7')
@@ -237,7 +237,7 @@ const refused = async (reason: string): Promise<number> => {
   return Number(text.split(line)[1]?.split('\n')[0] ?? 0)
 }
 
-test('an address has so many connections, a trusted proxy as many as the listener; one more is closed at once, and counted', async () => {
+test('connections beyond the limit of an address are closed at once, and counted', async () => {
   const fill = async (localAddress: string, count: number) => {
     const sockets = await Promise.all(Array.from({ length: count }, () => open(localAddress)))
     for (const socket of sockets) assert.ok(await isKept(socket), localAddress)

@@ -93,7 +93,7 @@ test('production lets no link speak in clear beyond loopback, unless that is acc
   assert.deepEqual(await weakenedOf(linkName), [])
 })
 
-test('a link in clear that is accepted is on record when it is made, changed and started with, and the doctor warns', async () => {
+test('an accepted link in clear is recorded at each change and start, with a warning', async () => {
   const link = await linkAt('0.0.0.0')
   const { linkName, port } = link
   await createLink(operations(true), requester, link, null)

@@ -175,7 +175,7 @@ test('a token of an outside issuer of another type, key or algorithm is refused'
   assert.deepEqual(outside.asked, [authorizationServerMetadata, '/keys'])
 })
 
-test('a token that a weak key of the issuer verifies is refused as any other, and is no fault of the service', async () => {
+test('a token of a weak key of the issuer is refused, without a fault of the service', async () => {
   const outside = await runOutsideIssuer()
   outside.answers[authorizationServerMetadata] = metadataOf(outside.issuer)
   const nowSeconds = Math.floor(Date.now() / 1_000)

@@ -48,7 +48,7 @@ suite('an audit log that is signed', () => {
     await appendMany(service.audit, 300)
   })
 
-  test('shows its newest checkpoint to anybody, signed by a key of the list, and never to be kept without asking', async () => {
+  test('shows its newest signed checkpoint to all, to be cached only with revalidation', async () => {
     const { answer, checkpoint } = await signedCheckpoint(service)
     assert.equal(checkpoint.size, size)
     assert.equal(checkpoint.origin, service.audit.origin)
@@ -82,7 +82,7 @@ suite('an audit log that is signed', () => {
     assert.deepEqual(await readRoot(size, read), checkpoint.root)
   })
 
-  test('shows the entries under the leaves, each behind its length, and a partial tile also where there is a full one', async () => {
+  test('shows the entries of each tile, with their lengths, of partial tiles too', async () => {
     for (const [index, width] of [
       [0, 256],
       [0, 7],

@@ -108,7 +108,7 @@ test('a card is frozen and unfrozen by an operator, who is on record as who did 
   assert.ok(!row?.text.includes('rang'), 'the reason is kept sealed')
 })
 
-test('a card that was never active is neither frozen nor made active by unfreezing, nor is one that is closed', async () => {
+test('a card that was never active, or is closed, is neither frozen nor unfrozen', async () => {
   const inactive = await service.createCard({ cardType: 'Physical', activateNow: false })
   const closed = await service.createCard()
   const path = `/cards/${closed.publicToken}/status`
@@ -292,7 +292,7 @@ test('a holder’s names are shown with the entry that says to whom, and nothing
   assert.equal(events.length, 1, 'it is no event of the client')
 })
 
-test('names that are asked for again under one key are one disclosure within a minute, and another one later', async () => {
+test('a repeated disclosure of names is the same one for a minute', async () => {
   const { publicToken } = await service.createCard()
   const options = { headers: { 'idempotency-key': randomUUID() } }
   const reveal = () => support(`/cards/${publicToken}/cardholder`, undefined, options)

@@ -79,7 +79,7 @@ const nameOf = ({ method, url }: Route): string => `${method} ${url}`
 /** A form has its key in itself, and hands it on: test/console sends some twice. */
 const isForm = ({ url }: Route): boolean => url.startsWith('/console/')
 
-test('every POST, PUT and PATCH of both listeners can be repeated under a key, or is on a short list with its reason', () => {
+test('every POST, PUT and PATCH takes an idempotency key, or is listed with its reason', () => {
   const without = changes().filter(({ config }) => !config?.repeatable)
   const others = without.filter((route) => !isForm(route))
   assert.deepEqual(others.map(nameOf).sort(), notRepeatable)

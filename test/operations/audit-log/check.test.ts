@@ -273,7 +273,7 @@ for (const { name, open, skip } of databaseEngines) {
       assert.ok(found.includes('digests changed') && found.includes('card ahead of its entries'))
     })
 
-    test('finds an act that names entries as erased, or asks for that, and that the table of erasures does not know', async () => {
+    test('finds an act of erasure that the table of erasures does not have', async () => {
       const insert = (act: string, subject: string, details: object) =>
         sql(
           service.database,

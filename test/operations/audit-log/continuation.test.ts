@@ -55,7 +55,7 @@ onEachEngine((engine) => {
     opened = await engine.open()
   })
 
-  test('a log that grows all the time is signed once a second at most, and one that does not grow is not signed again', async () => {
+  test('a growing log is signed at most once a second, and an idle one not again', async () => {
     const { service } = opened
     const signers = opened.services.map(({ audit }) => createSigner(audit))
     const timesSigned = async () =>
@@ -76,7 +76,7 @@ onEachEngine((engine) => {
     assert.equal(await signedSize(service.database), signed)
   })
 
-  test('each checkpoint has the root of its size, of entries that are committed, and verifies by the keys that are published', async () => {
+  test('each checkpoint has the root of its committed entries, by a published key', async () => {
     const { service } = opened
     await appendMany(service.audit, 257)
     await signAll(service.audit)
@@ -233,7 +233,7 @@ onEachEngine((engine) => {
   })
 })
 
-test('a successor that the database does not know any more is followed by another, whichever machine remembers it', async () => {
+test('a successor that a restored database has lost is followed by another', async () => {
   const service = await openTestService()
   const { audit, database } = service
   const succeed = (reason: string) =>
@@ -304,7 +304,7 @@ test('a signer that was held up sets back neither what is remembered of the log,
   assert.notEqual(origin, audit.origin)
 })
 
-test('a machine that does not sign says so when another signs a log that went back, while it is smaller and when it has grown again', async () => {
+test('a machine that does not sign reports when another signs a log that went back', async () => {
   const service = await openTestService()
   const { audit, database } = service
   await appendMany(audit, 5)

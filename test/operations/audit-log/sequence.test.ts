@@ -227,7 +227,7 @@ onEachEngine(({ name, open, openOne }) => {
     await keepRsaKeys(opened.service)
   })
 
-  test('each change of a card, attempt, disclosure and act of an administrator is entered once, and no PAN, PIN or CVV', async () => {
+  test('each change, attempt, disclosure and act is entered once, without its secrets', async () => {
     const { database, service } = opened
     const { length: already } = await listEntries(database)
     const cards = [await doOfEverything(service)]
@@ -277,7 +277,7 @@ onEachEngine(({ name, open, openOne }) => {
     }
   })
 
-  test('who asked is entered: of a disclosure the client and its device, of a try the card network, each with its request', async () => {
+  test('each entry names its client or network, its request, and its device if any', async () => {
     const { service } = opened
     await doOfEverything(service)
     await enterAll(service.database)
@@ -362,7 +362,7 @@ onEachEngine(({ name, open, openOne }) => {
     )
   })
 
-  test('a try whose result never comes is entered as failed once it counts as lost, and keeps none behind it waiting', async () => {
+  test('a try without a result is entered as failed in time, and delays no other', async () => {
     const { database, service } = opened
     const lost = await service.createCard()
     await sql(

@@ -64,7 +64,7 @@ test('it is signed when the log has grown, and not otherwise', async () => {
   assert.equal(await sign(), 'unchanged')
 })
 
-test('a checkpoint is remembered outside before it is published; one that was lost on its way is signed again', async () => {
+test('a checkpoint is stored outside before it is published; a lost one is signed again', async () => {
   await act()
   const { outside } = service.audit
   const lost = new Error('the database is gone')
@@ -101,7 +101,7 @@ const rollBackTo = async (size: number) => {
   )
 }
 
-test('a database that went back in time is not signed: it is said, all else goes on, and a successor takes over', async () => {
+test('a database that went back is not signed until its log has a successor', async () => {
   const sign = createSigner(service.audit)
   await act()
   assert.equal(await sign(), 'signed')

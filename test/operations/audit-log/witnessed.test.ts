@@ -104,7 +104,7 @@ test('without the witness a log is signed all the same, and the health document 
   assert.match(metrics.text, /^pinfold_audit_log_cosigned 0$/m)
 })
 
-test('a database that went back is refused by what the witness knows, also when it has grown beyond that again', async () => {
+test('the witness refuses a database that went back, also once it has grown again', async () => {
   await signAll(service.audit)
   const first = await signedSize(service.database)
   await appendMany(service.audit, 20)

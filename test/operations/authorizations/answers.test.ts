@@ -218,7 +218,7 @@ onEachEngine((engine) => {
     [once, 1],
     [fifteen, 15],
   ] as const) {
-    test(`a product with a limit of ${limit} blocks at the wrong try number ${limit}, and a right one before starts anew`, async () => {
+    test(`a product with a limit of ${limit} blocks at wrong try ${limit}; a right one restores all`, async () => {
       const card = await issueCard(service, { cardProduct })
       for (const wrongTries of [limit - 1, limit]) {
         for (let tries = 1; tries <= wrongTries; tries += 1) {

@@ -80,7 +80,7 @@ const findStuck = (nodes: readonly Node[]): Node | null => {
   return nodes.find((node) => !reached.has(node)) ?? null
 }
 
-test('a keyed authorization keeps its promises in every state, whatever is lost, killed, swept or forgotten', (t) => {
+test('a keyed authorization keeps its guarantees in every state, after any loss', (t) => {
   const { broken, states, way } = search(inUse)
   t.diagnostic(`${states} states`)
   assert.deepEqual(broken, [], way.join(', '))

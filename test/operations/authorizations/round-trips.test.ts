@@ -98,7 +98,7 @@ suite('round trips of an authorization', () => {
     ])
   })
 
-  test('with a PIN and a CVV2 it is one more, and what spends nothing is two, the second of which puts it on record', async () => {
+  test('a CVV2 after a PIN takes one more; a request that spends no try takes two', async () => {
     const both = { ...pinTry(service, card), ...cvvTry(card) }
     assert.deepEqual(await sentFor(both, randomUUID()), [
       ...['find_card_reference', 'begin_authorization', 'settle_match_and_spend'],

@@ -84,7 +84,7 @@ test('a PIN that is not kept to be shown is refused, and the rest of the card is
   assert.equal((await disclosures(sealed.publicToken)).length, 2)
 })
 
-test('each disclosure is one event, which says who, in which form whether with the PIN and to which device’s key, and no more', async () => {
+test('each disclosure is one event with its form, its device and whether with the PIN', async () => {
   const told = await service.createCard()
   const expected = []
   for (const form of forms) {

@@ -82,7 +82,7 @@ test('each key is there in PEM, too, without a token, for a page of any origin',
   }
 })
 
-test('until the RSA keys are made, what needs them is unavailable, tells when to ask again, and is no disclosure', async () => {
+test('requests that need the RSA keys are unavailable until these are made', async () => {
   const young = await openTestService()
   const { publicToken } = await young.createCard()
   const path = `/cards/${publicToken}/encrypted`
@@ -249,7 +249,7 @@ const contentsUnder = async (folder: string): Promise<Buffer[]> => {
   return Promise.all(files.map(({ name, parentPath }) => readFile(join(parentPath, name))))
 }
 
-test('a first start and its end wait for no RSA key; the next one makes them, and keeps every secret to the device', async () => {
+test('a first start waits for no RSA key, and the next keeps each secret to the device', async () => {
   const dataDir = await makePreparedFolder(undefined, 'migrated')
   const first = await startProgram({ dataDir })
   // A program that takes longer than 5 s ends itself with exit code 1.

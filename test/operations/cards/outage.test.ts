@@ -123,7 +123,7 @@ suite('while the database is away', { skip: postgres.leftOut }, () => {
 })
 
 suite('while the database hangs, and closes nothing', { skip: postgres.leftOut }, () => {
-  test('every call is 503, those that wait for a connection too, /readyz says it, and all works when it goes on', async () => {
+  test('in an outage every call and /readyz are 503, and all work again after it', async () => {
     const server = await openPostgres({ fsync: true })
     atEndOfFile(server.stop)
     const { url } = await openServerDatabase(server, 1)

@@ -134,7 +134,7 @@ onEachEngine(({ open }) => {
     assert.deepEqual(left, [{ sequence: 3 }])
   })
 
-  test('a slice of the feeds stays while an event of it was published lately, is unpublished, not entered or to be delivered', async () => {
+  test('a slice of the feeds stays while one of its events is needed', async () => {
     const { service } = opened
     const { database } = service
     const over = await makeOldSlice(database, 'published_event', 30)

@@ -10,7 +10,7 @@ import { countUnder, subjectOf } from './rotating.ts'
 const cardCount = 25
 const rowsPerSecond = 10
 
-test('a re-encryption moves no more rows a second than it may, says how far it is, and goes on where it stopped', async () => {
+test('a re-encryption keeps its rate, reports its progress, and resumes', async () => {
   const env = {
     KEY_REFRESH_MS: '50',
     RATE_LIMIT: 'off',

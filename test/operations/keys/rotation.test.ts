@@ -30,7 +30,7 @@ const cardsUnderWay = isNightly ? 600 : 160
 const workers = 8
 const cardsEach = isNightly ? 10 : 5
 
-test('every key rotates under hundreds of requests: none fails, no card is unreadable, nothing stays behind', async (t) => {
+test('every key rotates under load: no request fails, and every card is readable', async (t) => {
   const env = { KEY_REFRESH_MS: '100', RATE_LIMIT: 'off' }
   const service = await openTestService({ env })
   const keeping = startJobs(keyJobs(service.keys), createLog('silent'))

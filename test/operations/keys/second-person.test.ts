@@ -154,7 +154,7 @@ test('nor by letting one of theirs, or one whose secret they set, confirm anothe
   assertRefused(await complete(root, puppet), /^root could act as both/)
 })
 
-test('nor by registering by the hands of another: what was done then stays theirs when that one is confirmed', async () => {
+test('nor by a client that registered another, once that client is confirmed', async () => {
   const borrowed = await registeredBy(service, root, named('borrowed'))
   const puppet = await registeredBy(service, borrowed, named('puppet'))
   assert.equal((await confirm(otherRoot, borrowed.clientId)).status, 200)

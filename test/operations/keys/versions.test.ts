@@ -85,7 +85,7 @@ test('the reference of keys agrees with the catalogue on use, cryptoperiod and e
   }
 })
 
-test('uses are on record before they are made, so that a process that is killed counts too many, never too few', async () => {
+test('uses are recorded before they are made, so that a killed process counts no fewer', async () => {
   const service = await openTestService()
   const uses = recordUses(service.keys)
   await uses.setAside()

@@ -121,7 +121,7 @@ test('a receiver that says when to come back is left alone until then, for six h
   }
 })
 
-test('while a receiver asks to be left alone, no card of the webhook is delivered to it, and a ping ends that', async () => {
+test('no event is delivered while a receiver asks to wait, until a ping succeeds', async () => {
   let isBack = false
   const receiver = await openReceiver((_, response) => {
     if (isBack) return 204

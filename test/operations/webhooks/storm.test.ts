@@ -65,7 +65,7 @@ test('two processes on PostgreSQL', { skip: postgres.leftOut }, async (t) => {
   )
 })
 
-test('on PGlite, a receiver that fails and dies and a server that is killed lose, forge and reorder nothing', async () => {
+test('on PGlite, failing receivers and a killed server lose and reorder no event', async () => {
   const dataDir = await makeMigratedFolder()
   const start = () => startProgram({ dataDir, env: common })
   await storm([await start()], start)

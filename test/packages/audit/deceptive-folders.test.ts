@@ -145,7 +145,7 @@ test('a checkpoint that was had before is not passed over: no checkpoint, or of 
   ])
 })
 
-test('the checkpoints of a log that a folder keeps are held against it also when another log has followed it', async () => {
+test('stored checkpoints are compared with a log also after its successor has begun', async () => {
   const one = await exportLog(first, numberedEntries(30))
   const two = await follower(second, 2, one.note)
   const files = new Map([...two.files, ...under('logs/1/', one)])
@@ -236,7 +236,7 @@ test('a checkpoint that a witness has not cosigned whose key is given is a findi
   ])
 })
 
-test('a log that another has followed needs no cosignature where that one, which has it, begins with its checkpoint', async () => {
+test('a followed log needs no cosignature if its cosigned successor begins with it', async () => {
   const witness = makeWitness('witness.example/w')
   const former = await exportLog(first, numberedEntries(30))
   const foundAfter = async (said: string) => {

@@ -317,7 +317,7 @@ const foundOfBlank = async (more: readonly AuditEntry[]): Promise<string[]> =>
 
 const blank = 'opening_missing entries 0 to 2'
 
-test('an erasure explains what is missing only where an entry before it asks for it, and only before itself', async () => {
+test('an erasure explains missing openings only before itself, and after its request', async () => {
   const [requested, erased] = erasureEntries(key.origin, [[0, 2]])
   assert.deepEqual(await foundOfBlank([requested, erased]), [])
   const unfounded = (index: number) => [`erasure_unfounded entry ${index}`, blank]
@@ -391,7 +391,7 @@ const tryOf = (card: string, tryNumber: number, act = 'pin.attempted'): AuditEnt
   details: { tryNumber, remainingTries: 2 },
 })
 
-test('a try of a card that was never entered is found, the first as well, in whichever order the others came', async () => {
+test('a try that was never entered is found, in whichever order others came', async () => {
   const found = async (numbers: readonly number[], more: readonly AuditEntry[] = []) =>
     findings(
       () => undefined,
@@ -415,7 +415,7 @@ test('a try of a card that was never entered is found, the first as well, in whi
   assert.deepEqual(await findings(() => undefined, await exportLog(key, soon)), [])
 })
 
-test('a try is found in the entry of its authorization, and an answer after it counted as lost is no second try', async () => {
+test('a try is found in the entry of its authorization, and a late answer is no try', async () => {
   const answered = (tryNumber: number, check = 'pin'): AuditEntry => ({
     ...tryOf('card-9', tryNumber, 'authorization.declined'),
     details: { tryNumber, checks: [{ check: 'pin' }, { check }, { check: 'limits' }] },

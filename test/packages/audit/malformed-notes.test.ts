@@ -134,7 +134,7 @@ test('a note that no known key has signed is not opened, nor one whose signature
   }
 })
 
-test('a checkpoint is an origin, a size in decimal, a root of 32 bytes and further lines that are not empty', () => {
+test('a checkpoint is an origin, a decimal size, a root of 32 bytes and further lines', () => {
   const whole = `a.example/log\n0\n${root}\n`
   assert.deepEqual(parseCheckpoint(whole), {
     origin: 'a.example/log',

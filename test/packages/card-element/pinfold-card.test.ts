@@ -159,7 +159,7 @@ suite('the card element', { skip: chromium.leftOut }, () => {
     assert.deepEqual(Object.keys(first.deviceKey).sort(), ['crv', 'kty', 'x', 'y'])
   })
 
-  test('an answer that a relay changed, withheld or swapped is not shown, and the page says so in plain words', async () => {
+  test('an answer that a relay changed, withheld or swapped is not shown, with a message', async () => {
     const { devtools, page } = await visitWithCard()
     const first = await answerOf(page, () => reveal(page))
     const words = async (answer: {

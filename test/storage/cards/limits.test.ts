@@ -90,7 +90,7 @@ const runs = (usesMost: number) =>
     { maxLength: 10 },
   )
 
-test('up to twenty uses a limit is exact: none too many in any window, none too few, and the wait to the second', async () => {
+test('a limit of up to twenty uses is exact in every window, to the second', async () => {
   await fc.assert(
     fc.asyncProperty(fc.integer({ min: 1, max: 20 }), runs(12), (uses, run) =>
       compare(limitOf(uses), run, uses),

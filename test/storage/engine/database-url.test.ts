@@ -37,7 +37,7 @@ test('an address of one host is left as it is, in any form that the driver takes
   assert.deepEqual(parseDatabaseUrl(primary), { addresses: [primary], sessions: 'primary' })
 })
 
-test('sslmode prefer, require and verify-ca are verify-full, as the driver takes them, and without its warning', () => {
+test('sslmode prefer, require and verify-ca are read as verify-full, without a warning', () => {
   for (const mode of ['prefer', 'require', 'verify-ca']) {
     const { addresses } = parseDatabaseUrl(`postgres://db.test/p?sslmode=${mode}&sslrootcert=/ca`)
     assert.deepEqual(addresses, ['postgres://db.test/p?sslmode=verify-full&sslrootcert=/ca'])

@@ -28,9 +28,9 @@ const list = {
            card.expiry_date::text as "expiryDate", card.design_id as "designId",
            card.status_code as "cardStatusCode", card.created_at as "createdAt",
            pin.try_limit as "pinLimit", pin.spent as "pinSpent", pin.restored as "pinRestored",
-           pin.blocked_by_client as "pinBlockedByClient", cvv.try_limit as "cvvLimit",
+           pin.is_withdrawn as "isPinWithdrawn", cvv.try_limit as "cvvLimit",
            cvv.spent as "cvvSpent", cvv.restored as "cvvRestored",
-           cvv.blocked_by_client as "cvvBlockedByClient"
+           cvv.is_withdrawn as "isCvvWithdrawn"
          from card
          join try_counter pin on pin.public_token = card.public_token and pin.kind = 'pin'
          join try_counter cvv on cvv.public_token = card.public_token and cvv.kind = 'cvv'

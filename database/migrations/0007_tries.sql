@@ -1,6 +1,6 @@
 -- The tries of each card's PIN and CVV.
 
--- remaining = try_limit - (spent - restored). A block by the client spends all that remain.
+-- remaining = try_limit - (spent - restored). A withdrawal spends all that remain.
 create table try_counter (
   public_token text not null references card,
   kind text not null check (kind in ('pin', 'cvv')),
@@ -8,7 +8,9 @@ create table try_counter (
   spent integer not null default 0,
   restored integer not null default 0 check (restored >= 0),
   epoch integer not null default 1 check (epoch > 0),
-  blocked_by_client boolean not null default false,
+  -- Whether the client blocked the CVV, or the PIN moved to the card that took the place of this
+  -- one.
+  is_withdrawn boolean not null default false,
   -- Whether an event has reported, in this epoch, that the counter is blocked.
   block_reported boolean not null default false,
   -- The state that settles a result: the outstanding tries of this epoch in their order, and when
@@ -23,7 +25,7 @@ create table try_counter (
   primary key (public_token, kind),
   check (cardinality(outstanding_tries) = cardinality(open_since)),
   check (spent >= restored and spent - restored <= try_limit),
-  check (not blocked_by_client or spent - restored = try_limit)
+  check (not is_withdrawn or spent - restored = try_limit)
 )
 with (fillfactor = 90);
 

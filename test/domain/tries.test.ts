@@ -13,7 +13,7 @@ import {
 } from '../../src/domain/card-status.ts'
 import { remainingTries, tryStatus } from '../../src/domain/tries.ts'
 
-const fresh = { limit: 3, spent: 0, restored: 0, blockedByClient: false }
+const fresh = { limit: 3, spent: 0, restored: 0, isWithdrawn: false }
 
 test('a try spent counts until it is given back', () => {
   assert.equal(remainingTries(fresh), 3)
@@ -29,9 +29,11 @@ test('a status says why nothing can be tried', () => {
     remainingTries: 3,
   })
   assert.match(tryStatus('pin', { ...fresh, spent: 3 }).description, /PIN.*tries used up/)
+  const withdrawn = { ...fresh, isWithdrawn: true }
+  assert.match(tryStatus('cvv', withdrawn).description, /CVV is blocked by the client/)
   assert.match(
-    tryStatus('pin', { ...fresh, blockedByClient: true }).description,
-    /PIN.*blocked by the client/,
+    tryStatus('pin', withdrawn).description,
+    /PIN.*moved to the card that took the place/,
   )
 })
 
@@ -40,7 +42,7 @@ test('Blocked stands exactly where no try remains, and tries stay between 0 and 
     limit: fc.integer({ min: 1, max: 15 }),
     spent: fc.nat(40),
     restored: fc.nat(40),
-    blockedByClient: fc.boolean(),
+    isWithdrawn: fc.boolean(),
   })
   fc.assert(
     fc.property(counters, (drawn) => {
@@ -48,7 +50,7 @@ test('Blocked stands exactly where no try remains, and tries stay between 0 and 
       const { status, remainingTries: remaining } = tryStatus('pin', valid)
       assert.equal(status === 'Blocked', remaining === 0)
       assert.ok(remaining >= 0 && remaining <= valid.limit)
-      assert.ok(!valid.blockedByClient || remaining === 0)
+      assert.ok(!valid.isWithdrawn || remaining === 0)
     }),
   )
 })

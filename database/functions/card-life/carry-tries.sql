@@ -34,8 +34,8 @@ begin
   v_spent := v_to.restored + v_to.try_limit - v_left;
   update try_counter
   set spent = v_spent,
-    blocked_by_client = v_from.blocked_by_client or v_to.blocked_by_client,
-    block_reported = v_from.blocked_by_client or v_to.blocked_by_client,
+    is_withdrawn = v_from.is_withdrawn or v_to.is_withdrawn,
+    block_reported = v_from.is_withdrawn or v_to.is_withdrawn,
     outstanding_tries = array(select generate_series(v_to.restored + 1, v_spent)),
     open_since = array_fill(0::bigint, array[v_spent - v_to.restored])
   where public_token = p_to_token and kind = 'pin';
@@ -43,7 +43,7 @@ begin
     update try_counter
     set spent = restored + try_limit,
       epoch = epoch + 1,
-      blocked_by_client = true,
+      is_withdrawn = true,
       block_reported = true
     where public_token = p_from_token and kind = 'pin';
   end if;

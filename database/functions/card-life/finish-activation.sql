@@ -50,7 +50,7 @@ begin
       select
       from try_counter
       where public_token = p_pin_source_token and kind = 'pin'
-        and (spent > restored or blocked_by_client)
+        and (spent > restored or is_withdrawn)
     );
     v_is_carried := v_source_status not in ('41', '43');
     if not v_is_carried and v_has_spent_tries then

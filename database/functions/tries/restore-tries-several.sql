@@ -84,7 +84,7 @@ begin
     update try_counter as counter
     set restored = spent,
       epoch = epoch + 1,
-      blocked_by_client = false,
+      is_withdrawn = false,
       block_reported = false
     from claimed
     where claimed.is_claimed and counter.public_token = any (array[claimed.public_token])

@@ -54,7 +54,7 @@ begin
   update try_counter
   set restored = spent,
     epoch = epoch + 1,
-    blocked_by_client = false,
+    is_withdrawn = false,
     block_reported = false
   where public_token = p_public_token and kind = p_kind;
   update card

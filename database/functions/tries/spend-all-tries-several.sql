@@ -65,7 +65,7 @@ begin
       update try_counter as counter
       set spent = restored + try_limit,
         epoch = epoch + 1,
-        blocked_by_client = true,
+        is_withdrawn = true,
         block_reported = true
       from claimed
       where claimed.is_claimed and counter.public_token = any (array[claimed.public_token])

@@ -42,7 +42,7 @@ begin
   update try_counter
   set spent = restored + try_limit,
     epoch = epoch + 1,
-    blocked_by_client = true,
+    is_withdrawn = true,
     block_reported = true
   where public_token = p_public_token and kind = p_kind;
   update card

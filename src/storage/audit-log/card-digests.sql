@@ -78,9 +78,9 @@ select card.public_token as "publicToken", card.last_sequence as "lastSequence",
       card.carried_pin_version, card.pin_source_token)::text, 'UTF8')),
     sha256(convert_to(json_build_array(card.pin_key)::text, 'UTF8')),
     sha256(convert_to(
-      json_build_array(pin.try_limit, pin.epoch, pin.blocked_by_client)::text, 'UTF8')),
+      json_build_array(pin.try_limit, pin.epoch, pin.is_withdrawn)::text, 'UTF8')),
     sha256(convert_to(
-      json_build_array(cvv.try_limit, cvv.epoch, cvv.blocked_by_client)::text, 'UTF8')),
+      json_build_array(cvv.try_limit, cvv.epoch, cvv.is_withdrawn)::text, 'UTF8')),
     sha256(convert_to(json_build_array(own.controls, card.controls_version)::text, 'UTF8'))
   ] as "digests"
 from card

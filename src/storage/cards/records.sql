@@ -12,9 +12,9 @@ select card.public_token as "publicToken", card.product_id as "productId",
   coalesce(card.renewal_type, product.renewal_type) as "renewalType",
   card.retired_at is not null as "isRetired", card.replacement_for as "replacementFor",
   card.replaced_by as "replacedBy", pin.try_limit as "pinLimit", pin.spent as "pinSpent",
-  pin.restored as "pinRestored", pin.blocked_by_client as "pinBlockedByClient",
+  pin.restored as "pinRestored", pin.is_withdrawn as "isPinWithdrawn",
   cvv.try_limit as "cvvLimit", cvv.spent as "cvvSpent", cvv.restored as "cvvRestored",
-  cvv.blocked_by_client as "cvvBlockedByClient", waiting.plastic_number as "waitingNumber",
+  cvv.is_withdrawn as "isCvvWithdrawn", waiting.plastic_number as "waitingNumber",
   waiting.expiry_date as "waitingExpiryDate", waiting.delivery_status as "waitingDelivery",
   noted.metadata as "metadata"
 from (
@@ -72,9 +72,9 @@ cross join lateral (
     coalesce(card.renewal_type, product.renewal_type) as "renewalType",
     card.retired_at is not null as "isRetired", card.replacement_for as "replacementFor",
     card.replaced_by as "replacedBy", pin.try_limit as "pinLimit", pin.spent as "pinSpent",
-    pin.restored as "pinRestored", pin.blocked_by_client as "pinBlockedByClient",
+    pin.restored as "pinRestored", pin.is_withdrawn as "isPinWithdrawn",
     cvv.try_limit as "cvvLimit", cvv.spent as "cvvSpent", cvv.restored as "cvvRestored",
-    cvv.blocked_by_client as "cvvBlockedByClient", waiting.plastic_number as "waitingNumber",
+    cvv.is_withdrawn as "isCvvWithdrawn", waiting.plastic_number as "waitingNumber",
     waiting.expiry_date as "waitingExpiryDate", waiting.delivery_status as "waitingDelivery",
     noted.metadata as "metadata"
   from (
@@ -131,9 +131,9 @@ select card.public_token as "publicToken", card.product_id as "productId",
   coalesce(card.renewal_type, product.renewal_type) as "renewalType",
   card.retired_at is not null as "isRetired", card.replacement_for as "replacementFor",
   card.replaced_by as "replacedBy", pin.try_limit as "pinLimit", pin.spent as "pinSpent",
-  pin.restored as "pinRestored", pin.blocked_by_client as "pinBlockedByClient",
+  pin.restored as "pinRestored", pin.is_withdrawn as "isPinWithdrawn",
   cvv.try_limit as "cvvLimit", cvv.spent as "cvvSpent", cvv.restored as "cvvRestored",
-  cvv.blocked_by_client as "cvvBlockedByClient", waiting.plastic_number as "waitingNumber",
+  cvv.is_withdrawn as "isCvvWithdrawn", waiting.plastic_number as "waitingNumber",
   waiting.expiry_date as "waitingExpiryDate", waiting.delivery_status as "waitingDelivery",
   noted.metadata as "metadata"
 from unnest(:publicTokens::text[]) as page (public_token)
@@ -190,9 +190,9 @@ select card.public_token as "publicToken", card.product_id as "productId",
   coalesce(card.renewal_type, product.renewal_type) as "renewalType",
   card.retired_at is not null as "isRetired", card.replacement_for as "replacementFor",
   card.replaced_by as "replacedBy", pin.try_limit as "pinLimit", pin.spent as "pinSpent",
-  pin.restored as "pinRestored", pin.blocked_by_client as "pinBlockedByClient",
+  pin.restored as "pinRestored", pin.is_withdrawn as "isPinWithdrawn",
   cvv.try_limit as "cvvLimit", cvv.spent as "cvvSpent", cvv.restored as "cvvRestored",
-  cvv.blocked_by_client as "cvvBlockedByClient", waiting.plastic_number as "waitingNumber",
+  cvv.is_withdrawn as "isCvvWithdrawn", waiting.plastic_number as "waitingNumber",
   waiting.expiry_date as "waitingExpiryDate", waiting.delivery_status as "waitingDelivery",
   noted.metadata as "metadata"
 from card

@@ -20,11 +20,11 @@ export interface RecordRow extends CardRow {
   readonly pinLimit: number
   readonly pinSpent: number
   readonly pinRestored: number
-  readonly pinBlockedByClient: boolean
+  readonly isPinWithdrawn: boolean
   readonly cvvLimit: number
   readonly cvvSpent: number
   readonly cvvRestored: number
-  readonly cvvBlockedByClient: boolean
+  readonly isCvvWithdrawn: boolean
   /** Of the plastic that is ordered and not current yet; null without one. */
   readonly waitingNumber: number | null
   readonly waitingExpiryDate: string | null

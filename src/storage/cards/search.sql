@@ -95,9 +95,9 @@ select card.public_token as "publicToken", card.client_id as "clientId",
   coalesce(card.renewal_type, product.renewal_type) as "renewalType",
   card.retired_at is not null as "isRetired",
   pin.try_limit as "pinLimit", pin.spent as "pinSpent", pin.restored as "pinRestored",
-  pin.blocked_by_client as "pinBlockedByClient", cvv.try_limit as "cvvLimit",
+  pin.is_withdrawn as "isPinWithdrawn", cvv.try_limit as "cvvLimit",
   cvv.spent as "cvvSpent", cvv.restored as "cvvRestored",
-  cvv.blocked_by_client as "cvvBlockedByClient"
+  cvv.is_withdrawn as "isCvvWithdrawn"
 from (
   select *
   from card
@@ -147,9 +147,9 @@ cross join lateral (
     coalesce(card.renewal_type, product.renewal_type) as "renewalType",
     card.retired_at is not null as "isRetired",
     pin.try_limit as "pinLimit", pin.spent as "pinSpent", pin.restored as "pinRestored",
-    pin.blocked_by_client as "pinBlockedByClient", cvv.try_limit as "cvvLimit",
+    pin.is_withdrawn as "isPinWithdrawn", cvv.try_limit as "cvvLimit",
     cvv.spent as "cvvSpent", cvv.restored as "cvvRestored",
-    cvv.blocked_by_client as "cvvBlockedByClient"
+    cvv.is_withdrawn as "isCvvWithdrawn"
   from (
     select *
     from card

@@ -88,11 +88,11 @@ interface CardOfAnyClient extends FoundCardRow {
   readonly pinLimit: number
   readonly pinSpent: number
   readonly pinRestored: number
-  readonly pinBlockedByClient: boolean
+  readonly isPinWithdrawn: boolean
   readonly cvvLimit: number
   readonly cvvSpent: number
   readonly cvvRestored: number
-  readonly cvvBlockedByClient: boolean
+  readonly isCvvWithdrawn: boolean
 }
 
 interface CardByToken {

@@ -6,7 +6,7 @@
 
 -- name: find_tries
 select try_counter.try_limit as "limit", try_counter.spent as "spent",
-  try_counter.restored as "restored", try_counter.blocked_by_client as "blockedByClient",
+  try_counter.restored as "restored", try_counter.is_withdrawn as "isWithdrawn",
   case when product.has_chip then coalesce(command.state, 'none') end as "chipUpdate",
   chip.remaining_offline_tries as "remainingOfflineTries",
   chip.offline_tries_at as "offlineTriesAt"
@@ -62,7 +62,7 @@ from unnest(:publicTokens::text[], :kinds::text[], :clientIds::text[])
   with ordinality as asked (public_token, kind, client_id, ordinal)
 cross join lateral (
   select try_counter.try_limit as "limit", try_counter.spent as "spent",
-    try_counter.restored as "restored", try_counter.blocked_by_client as "blockedByClient",
+    try_counter.restored as "restored", try_counter.is_withdrawn as "isWithdrawn",
     case when product.has_chip then coalesce(command.state, 'none') end as "chipUpdate",
     chip.remaining_offline_tries as "remainingOfflineTries",
     chip.offline_tries_at as "offlineTriesAt"

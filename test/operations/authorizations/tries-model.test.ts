@@ -93,7 +93,7 @@ onEachEngine((engine) => {
     await sql(opened.database, 'update card set last_sequence = 0 where public_token = $1', values)
     await sql(
       opened.database,
-      `update try_counter set spent = 0, restored = 0, epoch = 1, blocked_by_client = false,
+      `update try_counter set spent = 0, restored = 0, epoch = 1, is_withdrawn = false,
          block_reported = false where public_token = $1`,
       values,
     )

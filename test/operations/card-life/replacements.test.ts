@@ -218,6 +218,18 @@ test('a carried PIN carries its tries, and a right PIN restores them', async () 
   assert.equal(await triesOf(publicToken), 3)
 })
 
+test('the PIN of the replaced card is blocked because it moved, and the CVV is not', async () => {
+  const card = await physicalCard()
+  await setStatus((await replace(card.publicToken)).json.publicToken, '00')
+  const { cvvStatus, pinStatus } = (await service.call('GET', `/cards/${card.publicToken}`)).json
+  assert.deepEqual(pinStatus, {
+    status: 'Blocked',
+    description: 'The PIN is blocked: it moved to the card that took the place of this one.',
+    remainingTries: 0,
+  })
+  assert.equal(cvvStatus.status, 'Unblocked')
+})
+
 test('a lost card leaves its PIN, and not its spent tries', async () => {
   const card = await physicalCard()
   await ask(service, pinTry(service, card, otherDigits(card.pin)))

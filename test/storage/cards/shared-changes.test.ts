@@ -149,7 +149,7 @@ const stateOf = async (database: Database, publicToken: PublicToken) => {
       'select client_id, status_code, pvv, last_sequence from card where public_token = $1',
     ),
     tries: await rows(
-      `select kind, spent, restored, epoch, blocked_by_client, block_reported from try_counter
+      `select kind, spent, restored, epoch, is_withdrawn, block_reported from try_counter
        where public_token = $1 order by kind`,
     ),
     events: await rows(

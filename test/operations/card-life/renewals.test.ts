@@ -473,5 +473,25 @@ for (const { name, open, skip } of databaseEngines) {
       assert.equal((await renew(publicToken, { renewStep: 'Migrate' })).status, 204)
       assert.equal(await pay(publicToken), '00')
     })
+
+    test('a plastic that was lost is not cancelled if the card expired too long ago without it', async () => {
+      await moveTo('2033-05-15T00:00:00Z')
+      const { publicToken } = await physical({ expiryDate: '2033-05' })
+      assert.equal((await renew(publicToken)).status, 204)
+      await produce(publicToken, 'Shipped')
+      await moveTo('2033-09-15T00:00:00Z')
+      const path = `/cards/${publicToken}/renewal?notReceived=true`
+      const refused = await service.call('DELETE', path)
+      assertRefused(refused, 'renewal_in_progress')
+      assert.match(refused.json.detail, /^The card expired after 2033-05-31 but for plastic 1,/)
+      assert.match(refused.json.detail, /If it was lost, replace the card\.$/)
+      assert.deepEqual(await states(publicToken), ['Current', 'Waiting'])
+      assertRefused(await renew(publicToken), 'renewal_in_progress')
+      const body = { reason: 'Lost' }
+      const replaced = await service.call('POST', `/cards/${publicToken}/replace`, { body })
+      assert.equal(replaced.status, 200, replaced.text)
+      assert.equal(replaced.json.replacementFor, publicToken)
+      assert.deepEqual(await states(publicToken), ['Current', 'Cancelled'])
+    })
   })
 }

@@ -4981,6 +4981,8 @@ export interface operations {
              *
              *     `nothing_to_migrate`: No plastic of the card waits.
              *
+             *     `renewal_in_progress`: A plastic of the card waits.
+             *
              *     `renewal_produced`: The plastic has been produced.
              */
             readonly 409: {

@@ -10,7 +10,7 @@ import { readFile } from 'node:fs/promises'
 import { setTimeout as wait } from 'node:timers/promises'
 import { parseArgs } from 'node:util'
 import autocannon from 'autocannon'
-import pg from 'pg'
+import type pg from 'pg'
 import { createSequencer } from '../src/operations/audit-log/sequence.ts'
 import { type Database, statement } from '../src/storage/engine/database.ts'
 import { releaseLease } from '../src/storage/engine/leases.ts'
@@ -292,8 +292,7 @@ async function measureReceipts(
 
 await runBench(async (bench) => {
   const service = await bench.startService()
-  const client = new pg.Client({ connectionString: bench.databaseUrl })
-  await client.connect()
+  const client = await bench.connect()
   const database = openPool({
     connectionString: bench.databaseUrl,
     poolSize: 1,
@@ -315,5 +314,4 @@ await runBench(async (bench) => {
   await printTable('calls', (scenario) => compare(scenario, database, client))
   if (parts.includes('share')) await measureShare(bench.databaseUrl, client, database)
   await database.close()
-  await client.end()
 })

@@ -7,7 +7,7 @@
 import assert from 'node:assert/strict'
 import { monitorEventLoopDelay } from 'node:perf_hooks'
 import { parseArgs } from 'node:util'
-import pg from 'pg'
+import type pg from 'pg'
 import { completeProductControls } from '../src/domain/controls.ts'
 import {
   type CardSpending,
@@ -121,8 +121,7 @@ async function decideOneByOne(database: Database): Promise<{ count: number; amou
 
 async function measureAll(bench: Bench): Promise<void> {
   await bench.startService()
-  const client = new pg.Client({ connectionString: bench.databaseUrl })
-  await client.connect()
+  const client = await bench.connect()
   await fillCards(bench, { count: Number(options.cards), sealed: 'listed' })
   await fillAuthorizations(client)
   const database = openPool({
@@ -158,7 +157,6 @@ async function measureAll(bench: Bench): Promise<void> {
     const seconds = (performance.now() - fromMs) / 1_000
     console.log(`the same one by one, in ${seconds.toFixed(2)} s`)
   } finally {
-    await client.end()
     await database.close()
   }
 }

@@ -3,11 +3,10 @@
  * days, by client and reason: `npm run bench -- console-home`, with others `--authorizations
  * 100000`. `--calls 100` is how often each page is asked, one after the other.
  */
-import { setTimeout as wait } from 'node:timers/promises'
 import { parseArgs } from 'node:util'
-import pg from 'pg'
+import type pg from 'pg'
 import { openBrowser } from '../test/support/browser.ts'
-import { type BenchService, runBench } from './support.ts'
+import { type BenchService, runBench, untilCounted } from './support.ts'
 
 const { values: options } = parseArgs({
   options: {
@@ -37,17 +36,6 @@ const fillAuthorizations = (client: pg.Client) =>
      ) as dated`,
     [Number(options.authorizations)],
   )
-
-/** Waits until the service has counted all of them in the background. */
-async function untilCounted(client: pg.Client): Promise<void> {
-  for (let isCounted = false; !isCounted; await wait(1_000)) {
-    const { rows } = await client.query(
-      `select coalesce(max(minute) > now() - interval '5 minutes', false) as "isCounted"
-       from authorization_count`,
-    )
-    isCounted = rows[0].isCounted
-  }
-}
 
 const percentile = (sorted: readonly number[], share: number): string =>
   (sorted[Math.min(sorted.length - 1, Math.floor(share * sorted.length))] ?? 0).toFixed(1)
@@ -87,18 +75,12 @@ async function measurePages({ privateUrl, sandbox }: BenchService): Promise<void
 await runBench(
   async (bench) => {
     const service = await bench.startService()
-    const client = new pg.Client({ connectionString: bench.databaseUrl })
-    await client.connect()
-    try {
-      await fillAuthorizations(client)
-      await client.query('vacuum analyze authorization_request')
-      await untilCounted(client)
-      await client.query('vacuum analyze authorization_count, authorization_hour_count')
-      await measurePages(service)
-    } finally {
-      // The server stops after a fault too, and would break an open connection.
-      await client.end()
-    }
+    const client = await bench.connect()
+    await fillAuthorizations(client)
+    await client.query('vacuum analyze authorization_request')
+    await untilCounted(client)
+    await client.query('vacuum analyze authorization_count, authorization_hour_count')
+    await measurePages(service)
   },
   { fsync: true, settings: { shared_buffers: '1GB', max_wal_size: '8GB' } },
 )

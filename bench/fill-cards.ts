@@ -39,13 +39,14 @@ const insertCards = `
     from given
   ), cards as (
     insert into card (public_token, client_id, product_id, card_type, customer_reference, masked_pan,
-      encrypted_pan, personal_data, start_date, expiry_date, status_code, pvv, pin_key, cvk,
-      last_sequence, created_at)
+      encrypted_pan, personal_data, start_date, expiry_date, line_token, status_code, pvv, pin_key,
+      cvk, last_sequence, created_at)
     select token, 'demo-client', 1001, 'Virtual',
       case number % 10 when 0 then 'C-ALL' when 1 then 'C-' || number end, '400000******1234',
       decode(repeat('00', 45), 'hex'), decode(sealed, 'hex'), '2025-01-01',
       (date_trunc('month', now() at time zone 'UTC' + make_interval(months => 2 + (number % 46)::integer))
         - interval '1 day')::date,
+      token,
       case when number % 1000000 = 7 then '41' when number % 50 = 0 then '46' else '00' end,
       '1234', 'pvk/1', 'cvk/1', 1, created_at
     from dated on conflict do nothing

@@ -8,7 +8,7 @@ import { once } from 'node:events'
 import { readFile } from 'node:fs/promises'
 import { setTimeout as wait } from 'node:timers/promises'
 import { parseArgs } from 'node:util'
-import pg from 'pg'
+import type pg from 'pg'
 import { makePinBlock } from '../test/reference/pin-blocks.ts'
 import { fillCards } from './fill-cards.ts'
 import { type Bench, type BenchService, createCards, headersFor, runBench } from './support.ts'
@@ -154,8 +154,7 @@ function listFaults(who: string, quiet: Figures, noisy: Figures): string[] {
 
 await runBench(async (bench) => {
   const service = await bench.startService({ RATE_LIMIT: 'on' })
-  const database = new pg.Client({ connectionString: bench.databaseUrl })
-  await database.connect()
+  const database = await bench.connect()
   const fromMs = performance.now()
   const publicToken = await fillCards(bench, { count: Number(options.cards), sealed: 'all' })
   console.log(`${options.cards} cards in ${Math.round((performance.now() - fromMs) / 1_000)} s`)
@@ -190,7 +189,6 @@ await runBench(async (bench) => {
     'noisy client': share(noisyClient),
     'who measures': share(measurer),
   })
-  await database.end()
   const faults = [
     ...listFaults('another client', quiet.client, noisy.client),
     ...listFaults('the card network', quiet.network, noisy.network),

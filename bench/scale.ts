@@ -8,7 +8,7 @@
  * `--only 'pin'` which. Settings of the server: `--memory 4GB --log-size 16GB`.
  */
 import { parseArgs } from 'node:util'
-import pg from 'pg'
+import type pg from 'pg'
 import { writeCursor } from '../src/listeners/http/pages.ts'
 import { openPostgres } from '../test/support/postgres.ts'
 import { fillCards } from './fill-cards.ts'
@@ -44,8 +44,7 @@ const gigabytes = (bytes: number): string => `${(bytes / 1e9).toFixed(2)} GB`
 /** Creates a service with a number of cards; the measured ones are distributed among them. */
 async function openSubject(bench: Bench, count: number): Promise<MeasuredSubject> {
   const service = await bench.startService()
-  const database = new pg.Client({ connectionString: bench.databaseUrl })
-  await database.connect()
+  const database = await bench.connect()
   const headers = await headersFor(service)
   const publicTokens: string[] = []
   const fromMs = performance.now()
@@ -242,7 +241,6 @@ try {
         console.log(JSON.stringify(rows.at(-1)))
       }
       console.table(rows)
-      await Promise.all([small.database.end(), large.database.end()])
     }),
   )
 } finally {

@@ -5,16 +5,22 @@
  * in ten the same reference, which is the worst that a search can meet; one card has ten thousand
  * of everything. `--calls 200` is how often each is asked, one call after the other.
  */
-import { setTimeout as wait } from 'node:timers/promises'
 import { parseArgs } from 'node:util'
-import pg from 'pg'
+import type pg from 'pg'
 import { Pan } from '../src/domain/pan.ts'
 import { readConfig } from '../src/service/config/config.ts'
 import { openHsm } from '../src/service/hsm.ts'
 import { openPostgres as openPool } from '../src/storage/engine/postgres.ts'
 import { openBrowser } from '../test/support/browser.ts'
 import { fillCards } from './fill-cards.ts'
-import { type Bench, type BenchService, createCards, headersFor, runBench } from './support.ts'
+import {
+  type Bench,
+  type BenchService,
+  createCards,
+  headersFor,
+  runBench,
+  untilCounted,
+} from './support.ts'
 
 const { values: options } = parseArgs({
   options: {
@@ -75,16 +81,6 @@ async function addPan({ databaseUrl, dataDir }: Bench, client: pg.Client, public
   await database.close()
 }
 
-/** Waits until the service has counted a month of authorizations in the background. */
-async function untilCounted(client: pg.Client): Promise<void> {
-  for (let isCounted = false; !isCounted; await wait(1_000)) {
-    const { rows } = await client.query(
-      `select coalesce(max(minute) > now() - interval '5 minutes', false) as "isCounted" from authorization_count`,
-    )
-    isCounted = rows[0].isCounted
-  }
-}
-
 interface Call {
   readonly name: string
   readonly path: string
@@ -97,9 +93,10 @@ const callsFor = (publicToken: string, busyToken: string): readonly Call[] => {
     path: '/cards/search',
     body,
   })
-  const month = (days: number) => new Date(Date.now() - days * 86_400_000).toISOString()
-  const figures = (from: number, bucket: string) =>
-    `/figures/authorizations?from=${month(from)}&to=${month(0)}&bucket=${bucket}`
+  const toMs = Date.now()
+  const write = (atMs: number) => new Date(atMs).toISOString()
+  const figures = (days: number, bucket: string) =>
+    `/figures/authorizations?from=${write(toMs - days * 86_400_000)}&to=${write(toMs)}&bucket=${bucket}`
   return [
     search('token', { publicToken }),
     search('PAN', { pan: pan.reveal() }),
@@ -185,8 +182,7 @@ async function timePages({ privateUrl, sandbox }: BenchService, busyToken: strin
 await runBench(
   async (bench) => {
     const service = await bench.startService()
-    const client = new pg.Client({ connectionString: bench.databaseUrl })
-    await client.connect()
+    const client = await bench.connect()
     const fromMs = performance.now()
     const busyToken = await fillCards(bench, { count: cards, sealed: 'listed' })
     await fillHistory(client, busyToken)
@@ -213,7 +209,6 @@ await runBench(
        from pg_inherits join pg_class on pg_class.oid = inhrelid where inhparent = 'published_event_by_card'::regclass`,
     )
     console.table(sizes)
-    await client.end()
   },
   { fsync: true, settings: { shared_buffers: '1GB', max_wal_size: '8GB' } },
 )

@@ -10,6 +10,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as wait } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
+import pg from 'pg'
 import type { SandboxFile } from '../src/sandbox/sandbox-file.ts'
 import type { Credentials } from '../src/sandbox/seed.ts'
 import { prepareCluster } from '../src/storage/engine/cluster.ts'
@@ -33,6 +34,8 @@ export interface Bench {
   readonly databaseUrl: string
   /** The data directory of its services, with the master key. */
   readonly dataDir: string
+  /** Opens a connection to the database, which is closed with the benchmark, after a fault too. */
+  connect(): Promise<pg.Client>
   /** Starts a process of the service and waits until it is ready. */
   startService(env?: Readonly<Record<string, string>>): Promise<BenchService>
   /** Starts a program of this folder with Node. */
@@ -63,6 +66,7 @@ export async function runOnServer(
   // With TEST_SERVER=cluster and TEST_CITUS_URL: beside one server, on the same machine.
   if (postgres.isCluster) await spread(database.url)
   const children: ChildProcess[] = []
+  const clients: pg.Client[] = []
   const run = (file: string, values: readonly string[], env: Record<string, string> = {}) => {
     const path = fileURLToPath(new URL(file, import.meta.url))
     const child = spawn(process.execPath, [path, ...values], {
@@ -77,6 +81,12 @@ export async function runOnServer(
       databaseUrl: database.url,
       dataDir,
       startProgram: run,
+      async connect() {
+        const client = new pg.Client({ connectionString: database.url })
+        clients.push(client)
+        await client.connect()
+        return client
+      },
       async startService(env = {}) {
         const [port, privatePort] = await freePorts(2)
         const child = run('../src/main.ts', [], {
@@ -101,10 +111,17 @@ export async function runOnServer(
     })
   } finally {
     for (const child of children) child.kill('SIGTERM')
-    await Promise.all(children.map((child) => child.exitCode ?? once(child, 'exit')))
+    await Promise.all(children.map(untilEnded))
+    // The end of the database would break an open connection, and its error would hide a fault.
+    await Promise.all(clients.map((client) => client.end()))
     await database.close()
     await rm(dataDir, { recursive: true, force: true })
   }
+}
+
+/** Waits for the end of a process, which may have ended before, by itself or by a signal. */
+const untilEnded = async (child: ChildProcess): Promise<void> => {
+  if (child.exitCode === null && child.signalCode === null) await once(child, 'exit')
 }
 
 async function spread(connectionString: string): Promise<void> {
@@ -198,6 +215,27 @@ async function untilAnswering(url: string): Promise<void> {
     await wait(100)
   }
   throw new Error(`${url} did not answer within 30 seconds.`)
+}
+
+const countedWithinMs = 300_000
+
+/**
+ * Waits until a service has counted all authorizations in the background. The newest of them may be
+ * of any age.
+ * @throws Error if that takes more than five minutes.
+ */
+export async function untilCounted(client: pg.Client): Promise<void> {
+  const fromMs = performance.now()
+  while (performance.now() - fromMs < countedWithinMs) {
+    const { rows } = await client.query(
+      `select max(decided_at) < (select max(minute) + interval '1 minute' from authorization_count)
+         as "isCounted"
+       from authorization_request`,
+    )
+    if (rows[0].isCounted) return
+    await wait(1_000)
+  }
+  throw new Error('The authorizations were not counted within five minutes.')
 }
 
 /** Starts the bare server on the service's database. */

@@ -7,7 +7,7 @@
 import { setTimeout as wait } from 'node:timers/promises'
 import { parseArgs } from 'node:util'
 import autocannon from 'autocannon'
-import pg from 'pg'
+import type pg from 'pg'
 import { expireRecords } from '../src/operations/events/expire.ts'
 import { publishBatch } from '../src/operations/events/publish.ts'
 import type { Database } from '../src/storage/engine/database.ts'
@@ -147,8 +147,7 @@ async function measureReEncryption(service: BenchService, client: pg.Client): Pr
 
 async function measureAll(bench: Bench): Promise<void> {
   const service = await bench.startService({ REENCRYPTION_ROWS_PER_SECOND: '1000000' })
-  const client = new pg.Client({ connectionString: bench.databaseUrl })
-  await client.connect()
+  const client = await bench.connect()
   const database = openPool({
     connectionString: bench.databaseUrl,
     poolSize: 2,
@@ -175,7 +174,6 @@ async function measureAll(bench: Bench): Promise<void> {
     const moved = await beside(() => measureReEncryption(service, client), call)
     console.log(`unblocks meanwhile: ${moved.noticed.slice(0, 5).join('; ')}`)
   } finally {
-    await client.end()
     await database.close()
   }
 }

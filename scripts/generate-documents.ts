@@ -1,4 +1,3 @@
-import { spawnSync } from 'node:child_process'
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { STATUS_CODES } from 'node:http'
 import { tmpdir } from 'node:os'
@@ -24,6 +23,7 @@ import { openPglite } from '../src/storage/engine/pglite.ts'
 import { generateAsyncapi } from './generate-asyncapi.ts'
 import { generateConfiguration } from './generate-configuration.ts'
 import { generateOperations } from './generate-operations.ts'
+import { generateSdkTypes } from './generate-sdk-types.ts'
 import { drawArrows } from './structure/arrows.ts'
 
 /**
@@ -321,28 +321,29 @@ export async function findStale(folder: string, documents: Documents): Promise<r
   return stale
 }
 
-/** @returns whether the types could be written, or match the document. */
-function generateSdkTypes(isCheck: boolean): boolean {
-  const script = isCheck ? 'check:generated' : 'generate'
-  const words = ['run', '--silent', script, '--workspace', '@pinfold/sdk']
-  return spawnSync('npm', words, { cwd: root, stdio: 'inherit' }).status === 0
-}
-
 async function main(): Promise<void> {
   const folder = process.argv.slice(2).find((argument) => !argument.startsWith('--')) ?? root
   const documents = await generateDocuments(folder)
-  const isCheck = process.argv.includes('--check')
-  if (isCheck) {
-    for (const path of await findStale(folder, documents)) {
+  if (process.argv.includes('--check')) {
+    const stale = await findStale(folder, { ...documents, ...listTypes(folder) })
+    for (const path of stale) {
       console.error(`${path} differs from the code: run npm run generate`)
       process.exitCode = 1
     }
-  } else {
-    for (const [path, text] of Object.entries(documents)) {
-      await writeFile(join(folder, path), text)
-    }
+    return
   }
-  if (folder === root && !generateSdkTypes(isCheck)) process.exitCode = 1
+  await writeDocuments(folder, documents)
+  // They come from the documents that were just written.
+  await writeDocuments(folder, listTypes(folder))
+}
+
+/** Lists the SDK's types, which only the project's own folder has. */
+const listTypes = (folder: string): Documents => (folder === root ? generateSdkTypes(root) : {})
+
+async function writeDocuments(folder: string, documents: Documents): Promise<void> {
+  for (const [path, text] of Object.entries(documents)) {
+    await writeFile(join(folder, path), text)
+  }
 }
 
 if (import.meta.main) await main()

@@ -19,14 +19,22 @@ export function generateOperations(document: string): string {
     Object.entries(item)
       .filter(([, { security = [] }]) => security.length > 0)
       .map(([method, operation]) => {
-        const calls = selectCalls(method, operation)
-        return (
-          `  ${operation.operationId}: ` +
-          `{ method: '${method.toUpperCase()}', path: '${path}', calls: '${calls}' },\n`
-        )
+        const members = [
+          `method: '${method.toUpperCase()}'`,
+          `path: '${path}'`,
+          `calls: '${selectCalls(method, operation)}'`,
+        ]
+        return writeEntry(operation.operationId, members)
       }),
   )
   return `${introduction}${entries.sort().join('')}} as const\n`
+}
+
+/** Writes an operation in one line, or with a line for each member where that is too long. */
+function writeEntry(name: string, members: readonly string[]): string {
+  const line = `  ${name}: { ${members.join(', ')} },\n`
+  if (line.length <= 101) return line
+  return `  ${name}: {\n${members.map((member) => `    ${member},\n`).join('')}  },\n`
 }
 
 function selectCalls(method: string, { parameters = [] }: Operation): string {

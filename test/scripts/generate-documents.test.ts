@@ -57,6 +57,16 @@ test('the generated files are what the code says', async () => {
   }
 })
 
+test('the types of the SDK break descriptions and unions of texts at 100 columns', async () => {
+  for (const folder of ['client', 'admin']) {
+    const path = `packages/sdk/${folder}/generated/openapi.ts`
+    const types = await readFile(new URL(path, root), 'utf8')
+    const long = types.split('\n').filter((line) => line.length > 100)
+    const breakable = long.filter((line) => /^ *\* +\S+ |\/\*\*|" \| "/.test(line))
+    assert.deepEqual(breakable, [], path)
+  }
+})
+
 test('the check fails where ARCHITECTURE.md has other arrows than the check of the structure', async (t) => {
   const folder = await mkdtemp(join(tmpdir(), 'pinfold-generated-'))
   t.after(() => rm(folder, { recursive: true }))

@@ -49,7 +49,8 @@ export interface paths {
         readonly put?: never;
         /**
          * Authorize
-         * @description Exactly one of `pan` and `publicToken`. Every well-formed request is answered with 200.
+         * @description Exactly one of `pan` and `publicToken`. Every well-formed request is
+         *     answered with 200.
          */
         readonly post: operations["authorize"];
         readonly delete?: never;
@@ -69,7 +70,9 @@ export interface paths {
         readonly put?: never;
         /**
          * Reverse a payment
-         * @description Takes back an approved amount, by default everything that is open, and never more. A reversal whose `networkTransactionId` is unknown is remembered for 24 hours: a later original is declined with `94`.
+         * @description Takes back an approved amount, by default everything that is open, and never
+         *     more. A reversal whose `networkTransactionId` is unknown is remembered for 24 hours:
+         *     a later original is declined with `94`.
          */
         readonly post: operations["reversePayment"];
         readonly delete?: never;
@@ -89,7 +92,8 @@ export interface paths {
         readonly put?: never;
         /**
          * Advise of a payment
-         * @description The network decided: in stand-in, or at the end of fuelling. The open amount becomes `amount`; an unknown `networkTransactionId` opens a payment.
+         * @description The network decided: in stand-in, or at the end of fuelling. The open amount
+         *     becomes `amount`; an unknown `networkTransactionId` opens a payment.
          */
         readonly post: operations["advisePayment"];
         readonly delete?: never;
@@ -109,7 +113,9 @@ export interface paths {
         readonly put?: never;
         /**
          * Clear payments
-         * @description Up to 1000 records, each with its own result and commit. A record of an unknown payment opens a forced one, a refund a credit payment. After a failure, send all records again: those that were recorded return their first result.
+         * @description Up to 1000 records, each with its own result and commit. A record of an
+         *     unknown payment opens a forced one, a refund a credit payment. After a failure, send
+         *     all records again: those that were recorded return their first result.
          */
         readonly post: operations["clearPayments"];
         readonly delete?: never;
@@ -129,7 +135,9 @@ export interface paths {
         readonly put?: never;
         /**
          * Search cards of all clients
-         * @description Newest first. The criteria are in the body, so that no URL contains a card number. Send the same body to the `Link` of a page. A search by `pan` also needs the scope `support.pan`; each is recorded, with or without a result, and limited.
+         * @description Newest first. The criteria are in the body, so that no URL contains a card
+         *     number. Send the same body to the `Link` of a page. A search by `pan` also needs the
+         *     scope `support.pan`; each is recorded, with or without a result, and limited.
          */
         readonly post: operations["searchCards"];
         readonly delete?: never;
@@ -187,7 +195,8 @@ export interface paths {
         };
         /**
          * List the history of a card
-         * @description The line of the card: the cards that replaced each other, newest first, each with its plastics.
+         * @description The line of the card: the cards that replaced each other, newest first, each
+         *     with its plastics.
          */
         readonly get: operations["listCardHistoryOfAnyClient"];
         readonly put?: never;
@@ -207,7 +216,8 @@ export interface paths {
         };
         /**
          * List the timeline of a card
-         * @description Changes with their deliveries, disclosures, tries and authorizations in one list, newest first. With `kind`, a page may be short although another one follows.
+         * @description Changes with their deliveries, disclosures, tries and authorizations in one
+         *     list, newest first. With `kind`, a page may be short although another one follows.
          */
         readonly get: operations["listCardTimeline"];
         readonly put?: never;
@@ -229,7 +239,8 @@ export interface paths {
         readonly put?: never;
         /**
          * Freeze a card
-         * @description Sets the status `62` Restricted, in which authorizations are declined. A frozen card stays unchanged.
+         * @description Sets the status `62` Restricted, in which authorizations are declined. A
+         *     frozen card stays unchanged.
          */
         readonly post: operations["freezeCard"];
         readonly delete?: never;
@@ -249,7 +260,8 @@ export interface paths {
         readonly put?: never;
         /**
          * Unfreeze a card
-         * @description Moves the card from `62` Restricted to `00` Active. Cards with another status are rejected.
+         * @description Moves the card from `62` Restricted to `00` Active. Cards with another
+         *     status are rejected.
          */
         readonly post: operations["unfreezeCard"];
         readonly delete?: never;
@@ -309,7 +321,9 @@ export interface paths {
         readonly put?: never;
         /**
          * Unblock the PIN or CVV of many cards
-         * @description Each card is a separate act. A repeat with the same idempotency key resumes where the first request stopped, and unblocks no card twice. The answer states for each card whether it was unblocked and, if not, why.
+         * @description Each card is a separate act. A repeat with the same idempotency key resumes
+         *     where the first request stopped, and unblocks no card twice. The answer states for
+         *     each card whether it was unblocked and, if not, why.
          */
         readonly post: operations["unblockCards"];
         readonly delete?: never;
@@ -329,7 +343,10 @@ export interface paths {
         readonly put?: never;
         /**
          * Read the names of a card's holder
-         * @description Returns the names and no other personal data. The disclosure is recorded before it is sent; `Audit-Entry` names the entry. A repeat with the same idempotency key within a minute is the same disclosure, with the same entry; a later one is another disclosure.
+         * @description Returns the names and no other personal data. The disclosure is recorded
+         *     before it is sent; `Audit-Entry` names the entry. A repeat with the same idempotency
+         *     key within a minute is the same disclosure, with the same entry; a later one is
+         *     another disclosure.
          */
         readonly post: operations["revealCardholder"];
         readonly delete?: never;
@@ -347,13 +364,15 @@ export interface paths {
         };
         /**
          * List your batches, newest first
-         * @description With `acknowledged=false`, those that you did not acknowledge: a batch whose answer was lost is among them.
+         * @description With `acknowledged=false`, those that you did not acknowledge: a batch whose
+         *     answer was lost is among them.
          */
         readonly get: operations["listBatches"];
         readonly put?: never;
         /**
          * Take ordered plastics into a batch
-         * @description The oldest orders first. A plastic is in one batch only. 204: no plastic is ordered.
+         * @description The oldest orders first. A plastic is in one batch only. 204: no plastic is
+         *     ordered.
          */
         readonly post: operations["takeBatch"];
         readonly delete?: never;
@@ -408,7 +427,8 @@ export interface paths {
         };
         /**
          * List the plastics of a batch
-         * @description What is printed on each, and where it is sent, until it is delivered, returned or cancelled. Card numbers, keys and chip data are not in it.
+         * @description What is printed on each, and where it is sent, until it is delivered,
+         *     returned or cancelled. Card numbers, keys and chip data are not in it.
          */
         readonly get: operations["listBatchPlastics"];
         readonly put?: never;
@@ -430,7 +450,9 @@ export interface paths {
         readonly put?: never;
         /**
          * Report where a plastic is
-         * @description `Ordered`, `Produced`, `Shipped`, `Delivered`, in this order; `Returned` from each. A report of the present status changes nothing. Only the client that took the batch of a plastic reports it.
+         * @description `Ordered`, `Produced`, `Shipped`, `Delivered`, in this order; `Returned`
+         *     from each. A report of the present status changes nothing. Only the client that took
+         *     the batch of a plastic reports it.
          */
         readonly post: operations["reportDelivery"];
         readonly delete?: never;
@@ -468,7 +490,8 @@ export interface paths {
         };
         /**
          * Explain an authorization
-         * @description Every check in the order in which it ran, with its result and time. The check with a `responseCode` declined the request.
+         * @description Every check in the order in which it ran, with its result and time. The
+         *     check with a `responseCode` declined the request.
          */
         readonly get: operations["readCardAuthorization"];
         readonly put?: never;
@@ -508,7 +531,8 @@ export interface paths {
         };
         /**
          * Read a payment of a card
-         * @description With the messages after its authorization, in their order: what each stated, and what it changed.
+         * @description With the messages after its authorization, in their order: what each stated,
+         *     and what it changed.
          */
         readonly get: operations["readCardPayment"];
         readonly put?: never;
@@ -528,7 +552,8 @@ export interface paths {
         };
         /**
          * List authorizations of all cards
-         * @description Newest first. A call searches at most 20,000 authorizations: a page of rare ones may have fewer entries than its limit, even none, and a next page.
+         * @description Newest first. A call searches at most 20,000 authorizations: a page of rare
+         *     ones may have fewer entries than its limit, even none, and a next page.
          */
         readonly get: operations["listAuthorizations"];
         readonly put?: never;
@@ -548,7 +573,9 @@ export interface paths {
         };
         /**
          * Count approvals and declines over time
-         * @description By intervals of a `minute` (at most a day), an `hour` or `sixHours` (31 days) or a `day` (100 days), of all clients or of one. Intervals without requests are omitted. Requests about unknown cards are not counted.
+         * @description By intervals of a `minute` (at most a day), an `hour` or `sixHours` (31
+         *     days) or a `day` (100 days), of all clients or of one. Intervals without requests are
+         *     omitted. Requests about unknown cards are not counted.
          */
         readonly get: operations["countAuthorizations"];
         readonly put?: never;
@@ -568,7 +595,8 @@ export interface paths {
         };
         /**
          * Count approvals and declines by client
-         * @description The 100 clients with most requests, of at most 31 days. The period begins at a full hour (UTC). Requests about unknown cards are not counted.
+         * @description The 100 clients with most requests, of at most 31 days. The period begins at
+         *     a full hour (UTC). Requests about unknown cards are not counted.
          */
         readonly get: operations["countAuthorizationsByClient"];
         readonly put?: never;
@@ -835,7 +863,8 @@ export interface paths {
         readonly get: operations["getProductControls"];
         /**
          * Replace the spending controls of a product
-         * @description Replaces them whole; an absent member allows everything. They hold for every card of the product from its next authorization on.
+         * @description Replaces them whole; an absent member allows everything. They hold for every
+         *     card of the product from its next authorization on.
          */
         readonly put: operations["replaceProductControls"];
         readonly post?: never;
@@ -856,7 +885,10 @@ export interface paths {
         readonly put?: never;
         /**
          * Back-test a draft of a product's spending controls
-         * @description Decides the recorded authorizations of all cards of the product again, as if the draft had been in force instead of the product's controls, beside the present controls of each card. Nothing is spent or recorded. Takes up to some seconds; one back-test runs at a time.
+         * @description Decides the recorded authorizations of all cards of the product again, as if
+         *     the draft had been in force instead of the product's controls, beside the present
+         *     controls of each card. Nothing is spent or recorded. Takes up to some seconds; one
+         *     back-test runs at a time.
          */
         readonly post: operations["backTestProductControls"];
         readonly delete?: never;
@@ -902,7 +934,8 @@ export interface paths {
         readonly head?: never;
         /**
          * Change a client
-         * @description Absent members do not change. `active` false disables the client within 60 seconds.
+         * @description Absent members do not change. `active` false disables the client within 60
+         *     seconds.
          */
         readonly patch: operations["changeClient"];
         readonly trace?: never;
@@ -918,7 +951,8 @@ export interface paths {
         readonly put?: never;
         /**
          * Change a client's secret
-         * @description The answer shows the new secret once, unless you generated it and sent its hash. Both secrets are accepted for `overlapHours`, by default 24.
+         * @description The answer shows the new secret once, unless you generated it and sent its
+         *     hash. Both secrets are accepted for `overlapHours`, by default 24.
          */
         readonly post: operations["rotateClientSecret"];
         readonly delete?: never;
@@ -938,7 +972,8 @@ export interface paths {
         readonly put?: never;
         /**
          * Confirm who holds the credentials of an administrator
-         * @description For another administrator who did not register the client or issue its credentials, after comparing its keys with their owner.
+         * @description For another administrator who did not register the client or issue its
+         *     credentials, after comparing its keys with their owner.
          */
         readonly post: operations["confirmClient"];
         readonly delete?: never;
@@ -974,7 +1009,8 @@ export interface paths {
         };
         /**
          * Read a client's decision endpoints
-         * @description The versions in force with their settings, who decided in the last hour and how fast, and the last failures.
+         * @description The versions in force with their settings, who decided in the last hour and
+         *     how fast, and the last failures.
          */
         readonly get: operations["listDecisionEndpoints"];
         readonly put?: never;
@@ -997,7 +1033,8 @@ export interface paths {
         readonly put?: never;
         /**
          * Register a card network
-         * @description Without `jwks`, the answer has a secret, which is shown only now. Add its keys at /keys.
+         * @description Without `jwks`, the answer has a secret, which is shown only now. Add its
+         *     keys at /keys.
          */
         readonly post: operations["createZone"];
         readonly delete?: never;
@@ -1074,7 +1111,8 @@ export interface paths {
         };
         /**
          * List advices and reversals of a link
-         * @description The advices and reversals that the network sent in the last 30 days, newest first. They never change tries.
+         * @description The advices and reversals that the network sent in the last 30 days, newest
+         *     first. They never change tries.
          */
         readonly get: operations["listLinkAdvices"];
         readonly put?: never;
@@ -1147,7 +1185,8 @@ export interface paths {
         readonly put?: never;
         /**
          * End every session of a person
-         * @description In every browser. The identity provider decides whether the person can sign in again.
+         * @description In every browser. The identity provider decides whether the person can sign
+         *     in again.
          */
         readonly post: operations["signPersonOut"];
         readonly delete?: never;
@@ -1165,7 +1204,8 @@ export interface paths {
         };
         /**
          * List approvals, newest first
-         * @description Callers with `approve`, `audit.read` or `admin` get all approvals, others only their own requests.
+         * @description Callers with `approve`, `audit.read` or `admin` get all approvals, others
+         *     only their own requests.
          */
         readonly get: operations["listApprovals"];
         readonly put?: never;
@@ -1204,7 +1244,8 @@ export interface paths {
         readonly put?: never;
         /**
          * Approve the request of another person
-         * @description For a person who signed in within five minutes. The request is executed in the background, once.
+         * @description For a person who signed in within five minutes. The request is executed in
+         *     the background, once.
          */
         readonly post: operations["approveApproval"];
         readonly delete?: never;
@@ -1258,7 +1299,8 @@ export interface paths {
         readonly put?: never;
         /**
          * Execute your own request in an emergency
-         * @description The audit log records the act as break-glass; `/health` and the metrics report it for 30 days.
+         * @description The audit log records the act as break-glass; `/health` and the metrics
+         *     report it for 30 days.
          */
         readonly post: operations["breakGlass"];
         readonly delete?: never;
@@ -1296,7 +1338,8 @@ export interface paths {
         };
         /**
          * Read the receipt of a disclosure
-         * @description For any entry of the audit log (c2sp.org/tlog-proof). The answer is 202 until a checkpoint covers the entry.
+         * @description For any entry of the audit log (c2sp.org/tlog-proof). The answer is 202
+         *     until a checkpoint covers the entry.
          */
         readonly get: operations["readDisclosureReceipt"];
         readonly put?: never;
@@ -1409,7 +1452,8 @@ export interface paths {
         readonly put?: never;
         /**
          * Disable a webhook
-         * @description A webhook that has this status already is not changed. The client can reverse the act. Disabling cancels pending deliveries.
+         * @description A webhook that has this status already is not changed. The client can
+         *     reverse the act. Disabling cancels pending deliveries.
          */
         readonly post: operations["disableAnyWebhook"];
         readonly delete?: never;
@@ -1429,7 +1473,8 @@ export interface paths {
         readonly put?: never;
         /**
          * Enable a webhook
-         * @description A webhook that has this status already is not changed. The client can reverse the act. Disabling cancels pending deliveries.
+         * @description A webhook that has this status already is not changed. The client can
+         *     reverse the act. Disabling cancels pending deliveries.
          */
         readonly post: operations["enableAnyWebhook"];
         readonly delete?: never;
@@ -1487,7 +1532,8 @@ export interface paths {
         };
         /**
          * Read what a card may spend and has spent
-         * @description The spending limits of the product and of the card, with the use in the present window. Cards that replaced each other share it.
+         * @description The spending limits of the product and of the card, with the use in the
+         *     present window. Cards that replaced each other share it.
          */
         readonly get: operations["readCardSpending"];
         readonly put?: never;
@@ -1544,7 +1590,8 @@ export interface paths {
         };
         /**
          * Measure the latency of calls
-         * @description From the first byte of a request to the end of its answer, by the buckets of the histograms in `/metrics`.
+         * @description From the first byte of a request to the end of its answer, by the buckets of
+         *     the histograms in `/metrics`.
          */
         readonly get: operations["measureLatency"];
         readonly put?: never;
@@ -1584,7 +1631,8 @@ export interface paths {
         };
         /**
          * Count cards by the month of their expiry
-         * @description Of all clients, for the present month and the next eleven months. Cards that are closed or expired are not counted.
+         * @description Of all clients, for the present month and the next eleven months. Cards that
+         *     are closed or expired are not counted.
          */
         readonly get: operations["countExpiries"];
         readonly put?: never;
@@ -1655,7 +1703,9 @@ export interface paths {
         };
         /**
          * List entries of operators and settings in the audit log
-         * @description Acts of people and administrators on cards, and acts of anyone on clients, products, keys and settings, newest first. Settings that a client changes itself are included, and refused acts. An act is entered within seconds.
+         * @description Acts of people and administrators on cards, and acts of anyone on clients,
+         *     products, keys and settings, newest first. Settings that a client changes itself are
+         *     included, and refused acts. An act is entered within seconds.
          */
         readonly get: operations["listOperatorEntries"];
         readonly put?: never;
@@ -1677,7 +1727,8 @@ export interface paths {
         readonly put?: never;
         /**
          * Begin the successor of an audit log
-         * @description For a log that must no longer be signed, because the database was restored or lags behind.
+         * @description For a log that must no longer be signed, because the database was restored
+         *     or lags behind.
          */
         readonly post: operations["succeedAuditLog"];
         readonly delete?: never;
@@ -1697,7 +1748,11 @@ export interface paths {
         readonly put?: never;
         /**
          * Erase the content of audit log entries
-         * @description The erasure runs in the background, in steps; each step is an entry, which names the erased entries by index. No entry is erased within AUDIT_ERASURE_LEAST_DAYS. Entries of the requester, the approver, the people behind both and the clients that these control are not erased, nor are entries of approvals, clients, keys, checks, settings and erasures.
+         * @description The erasure runs in the background, in steps; each step is an entry, which
+         *     names the erased entries by index. No entry is erased within
+         *     AUDIT_ERASURE_LEAST_DAYS. Entries of the requester, the approver, the people behind
+         *     both and the clients that these control are not erased, nor are entries of approvals,
+         *     clients, keys, checks, settings and erasures.
          */
         readonly post: operations["requestAuditErasure"];
         readonly delete?: never;
@@ -1755,7 +1810,8 @@ export interface paths {
         readonly put?: never;
         /**
          * Simulate an authorization of a card of any client
-         * @description As for a terminal or a shop, with a real PIN block and, with `chip`, the virtual chip.
+         * @description As for a terminal or a shop, with a real PIN block and, with `chip`, the
+         *     virtual chip.
          */
         readonly post: operations["simulateAnyAuthorization"];
         readonly delete?: never;
@@ -1794,7 +1850,8 @@ export interface paths {
         readonly get?: never;
         /**
          * Take a snapshot of the sandbox
-         * @description Replaces a snapshot of the same name. Other calls wait until it is taken, at most four seconds.
+         * @description Replaces a snapshot of the same name. Other calls wait until it is taken, at
+         *     most four seconds.
          */
         readonly put: operations["takeSnapshot"];
         readonly post?: never;
@@ -1816,7 +1873,9 @@ export interface paths {
         readonly put?: never;
         /**
          * Restore the sandbox to a snapshot
-         * @description Restores cards, tries, limits, authorizations, events, webhooks, products, clients, idempotency records and the clock. Running calls end before, and other calls wait. The audit log keeps every act, and records the restore.
+         * @description Restores cards, tries, limits, authorizations, events, webhooks, products,
+         *     clients, idempotency records and the clock. Running calls end before, and other calls
+         *     wait. The audit log keeps every act, and records the restore.
          */
         readonly post: operations["restoreSnapshot"];
         readonly delete?: never;
@@ -1864,9 +1923,15 @@ export interface components {
         };
         readonly AdministeredProduct: {
             readonly productId: number;
-            /** @description Must not contain control characters, unpaired surrogates or a card number. */
+            /**
+             * @description Must not contain control characters, unpaired surrogates or a card
+             *     number.
+             */
             readonly productName: string;
-            /** @description Must not contain control characters, unpaired surrogates or a card number. */
+            /**
+             * @description Must not contain control characters, unpaired surrogates or a card
+             *     number.
+             */
             readonly schemeName: string;
             /** @description The first 6 or 8 digits of its card numbers. */
             readonly bin: string;
@@ -1887,9 +1952,14 @@ export interface components {
              * @enum {string}
              */
             readonly renewalType: "Manual" | "Automatic";
-            /** @description A client can order a renewal at most this many days before the expiry. */
+            /**
+             * @description A client can order a renewal at most this many days before the expiry.
+             */
             readonly renewalEarliestDays: number;
-            /** @description An automatic renewal of a physical card is ordered this many days before the expiry. */
+            /**
+             * @description An automatic renewal of a physical card is ordered this many days before
+             *     the expiry.
+             */
             readonly renewalLeadDays: number;
             /** @description An expired card can be renewed or replaced for this many months. */
             readonly renewalGraceMonths: number;
@@ -1899,8 +1969,20 @@ export interface components {
                  * @description How its chips make cryptograms.
                  * @enum {string}
                  */
-                readonly profile: "visa-cvn10" | "visa-cvn18" | "visa-cvn22" | "mastercard-16" | "mastercard-20" | "mastercard-17" | "mastercard-21" | "cpa";
-                /** @description The version of the chip keys for each derivation key index, two hexadecimal digits. An index that is not listed stands for the version with the same number. */
+                readonly profile:
+                    | "visa-cvn10"
+                    | "visa-cvn18"
+                    | "visa-cvn22"
+                    | "mastercard-16"
+                    | "mastercard-20"
+                    | "mastercard-17"
+                    | "mastercard-21"
+                    | "cpa";
+                /**
+                 * @description The version of the chip keys for each derivation key index, two
+                 *     hexadecimal digits. An index that is not listed stands for the version with
+                 *     the same number.
+                 */
                 readonly keyVersions: {
                     readonly [key: string]: number;
                 };
@@ -1924,11 +2006,20 @@ export interface components {
                  * @enum {string}
                  */
                 readonly wrongCardValue: "decline" | "record";
-                /** @description How far below the highest transaction counter an unseen one is accepted. */
+                /**
+                 * @description How far below the highest transaction counter an unseen one is
+                 *     accepted.
+                 */
                 readonly atcWindow: number;
-                /** @description A transaction counter that is higher by more than this is recorded as a jump. */
+                /**
+                 * @description A transaction counter that is higher by more than this is recorded
+                 *     as a jump.
+                 */
                 readonly atcJump: number;
-                /** @description The PAN sequence number of the chip of a first plastic. That of each further plastic is one more; 00 follows 99. */
+                /**
+                 * @description The PAN sequence number of the chip of a first plastic. That of each
+                 *     further plastic is one more; 00 follows 99.
+                 */
                 readonly firstPanSequenceNumber: number;
             } | null;
         };
@@ -1955,18 +2046,42 @@ export interface components {
             /** Format: uuid */
             readonly approvalId: string;
             /** @enum {string} */
-            readonly kind: "key-export" | "key-retirement" | "key-deletion" | "master-key-rotation" | "disclosure-scopes" | "client-credentials" | "network" | "network-retirement" | "link" | "administrator" | "unblock-cards" | "erasure" | "audit-successor";
+            readonly kind:
+                | "key-export"
+                | "key-retirement"
+                | "key-deletion"
+                | "master-key-rotation"
+                | "disclosure-scopes"
+                | "client-credentials"
+                | "network"
+                | "network-retirement"
+                | "link"
+                | "administrator"
+                | "unblock-cards"
+                | "erasure"
+                | "audit-successor";
             readonly description: string;
             /**
-             * @description `waiting` for another person, `approved` and about to be executed; final: `done`, `failed`, `refused`, `withdrawn`, `expired` or `stale`.
+             * @description `waiting` for another person, `approved` and about to be executed;
+             *     final: `done`, `failed`, `refused`, `withdrawn`, `expired` or `stale`.
              * @enum {string}
              */
-            readonly state: "waiting" | "approved" | "done" | "failed" | "refused" | "withdrawn" | "expired" | "stale";
+            readonly state:
+                | "waiting"
+                | "approved"
+                | "done"
+                | "failed"
+                | "refused"
+                | "withdrawn"
+                | "expired"
+                | "stale";
             readonly method: string;
             readonly path: string;
             /** @description The key, link or client that the request names; null without one. */
             readonly subject: string | null;
-            /** @description The reason in the request; null without one, and after it was deleted. */
+            /**
+             * @description The reason in the request; null without one, and after it was deleted.
+             */
             readonly reason: string | null;
             /** @description The approver needs one of these, and `approve`. */
             readonly scopes: readonly string[];
@@ -1994,21 +2109,28 @@ export interface components {
             readonly brokeGlass: boolean;
             readonly outcomeStatus: number | null;
             readonly endedAt: string | null;
-            /** @description The present state of the client that the request concerns; null without a client. */
+            /**
+             * @description The present state of the client that the request concerns; null without
+             *     a client.
+             */
             readonly client: {
                 readonly clientId: string;
                 readonly kind: string;
                 readonly active: boolean;
                 readonly scopes: readonly string[];
                 /**
-                 * @description How it authenticates. The people who issued its secret may still know it.
+                 * @description How it authenticates. The people who issued its secret may still
+                 *     know it.
                  * @enum {string}
                  */
                 readonly authentication: "client_secret" | "private_key_jwt" | "none";
                 readonly credentialsVersion: number;
                 /** Format: date-time */
                 readonly credentialsChangedAt: string;
-                /** @description The people who registered it or issued its credentials, the latest last. */
+                /**
+                 * @description The people who registered it or issued its credentials, the latest
+                 *     last.
+                 */
                 readonly credentialsGivenBy: readonly string[];
                 /** @description Thumbprints of public keys: SHA-256, base64url (RFC 7638). */
                 readonly keyThumbprints: readonly string[];
@@ -2016,7 +2138,10 @@ export interface components {
             /** @description Thumbprints of the public keys in the request (RFC 7638). */
             readonly keyThumbprints: readonly string[];
             readonly payload: string | null;
-            /** @description The body of the answer. Null before it, and for callers without the scope of that route. */
+            /**
+             * @description The body of the answer. Null before it, and for callers without the
+             *     scope of that route.
+             */
             readonly outcome: unknown;
         };
         readonly Approve: {
@@ -2043,7 +2168,33 @@ export interface components {
         readonly Authorization: {
             readonly approved: boolean;
             /** @enum {string} */
-            readonly responseCode: "00" | "03" | "05" | "10" | "13" | "14" | "41" | "43" | "46" | "51" | "54" | "55" | "57" | "59" | "61" | "62" | "65" | "75" | "78" | "86" | "88" | "91" | "94" | "96" | "1A" | "N7";
+            readonly responseCode:
+                | "00"
+                | "03"
+                | "05"
+                | "10"
+                | "13"
+                | "14"
+                | "41"
+                | "43"
+                | "46"
+                | "51"
+                | "54"
+                | "55"
+                | "57"
+                | "59"
+                | "61"
+                | "62"
+                | "65"
+                | "75"
+                | "78"
+                | "86"
+                | "88"
+                | "91"
+                | "94"
+                | "96"
+                | "1A"
+                | "N7";
             /** @description The part of `amount` that was approved, with `10`. */
             readonly approvedAmount?: number;
             /** @example 4820117360 */
@@ -2068,12 +2219,16 @@ export interface components {
             /** @description Where the cryptogram of the chip was right, declines included. */
             readonly chip?: {
                 /**
-                 * @description Field 55 in hexadecimal digits: the answer to the chip, and its commands.
+                 * @description Field 55 in hexadecimal digits: the answer to the chip, and its
+                 *     commands.
                  * @example 910a1122334455667788003030
                  */
                 readonly data: string;
             };
-            /** @description Where the request has `cardholderAddress`. `not_checked`: it was not given, or the address of the card could not be read. It declines nothing. */
+            /**
+             * @description Where the request has `cardholderAddress`. `not_checked`: it was not
+             *     given, or the address of the card could not be read. It declines nothing.
+             */
             readonly address?: {
                 /** @enum {string} */
                 readonly postalCode: "match" | "mismatch" | "not_checked";
@@ -2108,9 +2263,77 @@ export interface components {
              * @description ISO 8583, field 39.
              * @enum {string}
              */
-            readonly responseCode?: "00" | "03" | "05" | "10" | "13" | "14" | "41" | "43" | "46" | "51" | "54" | "55" | "57" | "59" | "61" | "62" | "65" | "75" | "78" | "86" | "88" | "91" | "94" | "96" | "1A" | "N7";
+            readonly responseCode?:
+                | "00"
+                | "03"
+                | "05"
+                | "10"
+                | "13"
+                | "14"
+                | "41"
+                | "43"
+                | "46"
+                | "51"
+                | "54"
+                | "55"
+                | "57"
+                | "59"
+                | "61"
+                | "62"
+                | "65"
+                | "75"
+                | "78"
+                | "86"
+                | "88"
+                | "91"
+                | "94"
+                | "96"
+                | "1A"
+                | "N7";
             /** @enum {string} */
-            readonly declineReason?: "plastic_not_activated" | "card_not_activated" | "card_restricted" | "card_lost" | "card_stolen" | "card_closed" | "card_expired" | "plastic_retired" | "wrong_expiry_date" | "inquiry_not_supported" | "currency_not_supported" | "merchant_category_not_allowed" | "merchant_not_allowed" | "country_not_allowed" | "channel_not_allowed" | "chip_data_missing" | "chip_data_disagrees" | "invalid_chip_data" | "chip_declined" | "fallback_not_allowed" | "cryptogram_replayed" | "wrong_cryptogram" | "wrong_card_value" | "wrong_cavv" | "chip_pin_blocked" | "pin_missing" | "invalid_pin_block" | "wrong_pin" | "pin_blocked" | "wrong_cvv2" | "cvv2_blocked" | "transaction_reversed" | "invalid_amount" | "amount_over_limit" | "count_over_limit" | "do_not_honor" | "insufficient_funds" | "suspected_fraud" | "transaction_not_permitted" | "authentication_required" | "decision_unavailable" | "service_unavailable";
+            readonly declineReason?:
+                | "plastic_not_activated"
+                | "card_not_activated"
+                | "card_restricted"
+                | "card_lost"
+                | "card_stolen"
+                | "card_closed"
+                | "card_expired"
+                | "plastic_retired"
+                | "wrong_expiry_date"
+                | "inquiry_not_supported"
+                | "currency_not_supported"
+                | "merchant_category_not_allowed"
+                | "merchant_not_allowed"
+                | "country_not_allowed"
+                | "channel_not_allowed"
+                | "chip_data_missing"
+                | "chip_data_disagrees"
+                | "invalid_chip_data"
+                | "chip_declined"
+                | "fallback_not_allowed"
+                | "cryptogram_replayed"
+                | "wrong_cryptogram"
+                | "wrong_card_value"
+                | "wrong_cavv"
+                | "chip_pin_blocked"
+                | "pin_missing"
+                | "invalid_pin_block"
+                | "wrong_pin"
+                | "pin_blocked"
+                | "wrong_cvv2"
+                | "cvv2_blocked"
+                | "transaction_reversed"
+                | "invalid_amount"
+                | "amount_over_limit"
+                | "count_over_limit"
+                | "do_not_honor"
+                | "insufficient_funds"
+                | "suspected_fraud"
+                | "transaction_not_permitted"
+                | "authentication_required"
+                | "decision_unavailable"
+                | "service_unavailable";
             /** @description Must be an instant such as 2030-12-01T00:00:00Z. */
             readonly from?: string;
             /** @description The end, excluded. */
@@ -2122,7 +2345,10 @@ export interface components {
         };
         readonly AuthorizationSum: {
             readonly count: number;
-            /** @description What they charge, in the smallest unit of `currency`. Other currencies are left out. */
+            /**
+             * @description What they charge, in the smallest unit of `currency`. Other currencies
+             *     are left out.
+             */
             readonly amount: number;
         };
         readonly BackTestProductControls: {
@@ -2142,11 +2368,16 @@ export interface components {
              */
             readonly timeZone?: string;
             /**
-             * @description What all limits of the product and its cards count of a payment: what was approved, or what is open and was cleared. A payment keeps the basis under which it was approved. Default: authorized.
+             * @description What all limits of the product and its cards count of a payment: what
+             *     was approved, or what is open and was cleared. A payment keeps the basis under
+             *     which it was approved. Default: authorized.
              * @enum {string}
              */
             readonly limitBasis?: "authorized" | "cleared";
-            /** @description How many days the holds of its cards last; null (default): by the merchant's category. */
+            /**
+             * @description How many days the holds of its cards last; null (default): by the
+             *     merchant's category.
+             */
             readonly holdDays?: number | null;
             /** @description A block beats an allow. */
             readonly merchants?: {
@@ -2169,12 +2400,33 @@ export interface components {
             /** @description A block beats an allow. */
             readonly channels?: {
                 /** @description Null allows everything, and an empty list nothing. */
-                readonly allowed?: readonly ("chip" | "contactless" | "magstripe" | "ecommerce" | "moto" | "cash" | "cashback" | "quasiCash")[] | null;
-                readonly blocked?: readonly ("chip" | "contactless" | "magstripe" | "ecommerce" | "moto" | "cash" | "cashback" | "quasiCash")[];
+                readonly allowed?: readonly (
+                    | "chip"
+                    | "contactless"
+                    | "magstripe"
+                    | "ecommerce"
+                    | "moto"
+                    | "cash"
+                    | "cashback"
+                    | "quasiCash"
+                )[] | null;
+                readonly blocked?: readonly (
+                    | "chip"
+                    | "contactless"
+                    | "magstripe"
+                    | "ecommerce"
+                    | "moto"
+                    | "cash"
+                    | "cashback"
+                    | "quasiCash"
+                )[];
             };
             /** @description Whether the card can be used once. Default: false. */
             readonly singleUse?: boolean;
-            /** @description Whether the first merchant that the card is used at becomes the only one. Default: false. */
+            /**
+             * @description Whether the first merchant that the card is used at becomes the only
+             *     one. Default: false.
+             */
             readonly merchantLock?: boolean;
             readonly limits?: readonly components["schemas"]["SpendingLimit"][];
             /** @description Rules that are evaluated and recorded, and decide nothing. */
@@ -2187,7 +2439,10 @@ export interface components {
             readonly oldestUnpublishedSeconds: number;
             /** @description Due or not. */
             readonly pendingDeliveries: number;
-            /** @description Webhooks with due deliveries that no process sends, except failing webhooks. */
+            /**
+             * @description Webhooks with due deliveries that no process sends, except failing
+             *     webhooks.
+             */
             readonly dueWebhooks: number;
             readonly oldestDueSeconds: number;
             /** @description The same for failing webhooks. */
@@ -2208,7 +2463,8 @@ export interface components {
             /** @example 4820117360 */
             readonly publicToken: string;
             /**
-             * @description Counts the editions of the card from 0. The PAN sequence number of the chip is this number plus firstPanSequenceNumber of the product.
+             * @description Counts the editions of the card from 0. The PAN sequence number of the
+             *     chip is this number plus firstPanSequenceNumber of the product.
              * @example 1
              */
             readonly plasticNumber: number;
@@ -2236,7 +2492,8 @@ export interface components {
              */
             readonly expiryDate: string;
             /**
-             * @description Absent, as `cardHolder`, `address` and the texts, once the plastic is `Delivered`, `Returned` or `Cancelled`.
+             * @description Absent, as `cardHolder`, `address` and the texts, once the plastic is
+             *     `Delivered`, `Returned` or `Cancelled`.
              * @example ANA LIM
              */
             readonly embossName?: string;
@@ -2246,7 +2503,10 @@ export interface components {
                 readonly middleName?: string;
                 readonly lastName: string;
             };
-            /** @description Where it is sent: the fulfilment address of the card, or else its address. */
+            /**
+             * @description Where it is sent: the fulfilment address of the card, or else its
+             *     address.
+             */
             readonly address?: {
                 readonly addressLine1: string;
                 readonly addressLine2?: string;
@@ -2262,10 +2522,17 @@ export interface components {
             readonly freetext1?: string;
             readonly freetext2?: string;
             /**
-             * @description `Cancelled`: its renewal was cancelled, or its card was closed or replaced, after the batch was taken. Do not make it.
+             * @description `Cancelled`: its renewal was cancelled, or its card was closed or
+             *     replaced, after the batch was taken. Do not make it.
              * @enum {string}
              */
-            readonly deliveryStatus: "Ordered" | "Produced" | "Shipped" | "Delivered" | "Returned" | "Cancelled";
+            readonly deliveryStatus:
+                | "Ordered"
+                | "Produced"
+                | "Shipped"
+                | "Delivered"
+                | "Returned"
+                | "Cancelled";
         };
         readonly CardOfHistory: {
             /** @example 4820117360 */
@@ -2294,7 +2561,9 @@ export interface components {
              * @description When it took the place of the cards before it.
              */
             readonly activatedAt?: string;
-            /** @description Whether a successor took its place, or it was reported as compromised. */
+            /**
+             * @description Whether a successor took its place, or it was reported as compromised.
+             */
             readonly retired: boolean;
             /**
              * Format: date-time
@@ -2302,7 +2571,15 @@ export interface components {
              */
             readonly retiredAt?: string;
             /** @enum {string} */
-            readonly status: "Lost" | "Stolen" | "Closed" | "Expired" | "Restricted" | "Destroyed" | "Inactive" | "Active";
+            readonly status:
+                | "Lost"
+                | "Stolen"
+                | "Closed"
+                | "Expired"
+                | "Restricted"
+                | "Destroyed"
+                | "Inactive"
+                | "Active";
             /** @enum {string} */
             readonly cardStatusCode: "00" | "02" | "41" | "43" | "46" | "54" | "62" | "83";
             readonly cardStatusDescription: string;
@@ -2321,11 +2598,15 @@ export interface components {
                  */
                 readonly reason: "Issue" | "Renewal" | "Reprint" | "Conversion";
                 /**
-                 * @description `Waiting` until it becomes `Current`. The next one makes it `Retired`.
+                 * @description `Waiting` until it becomes `Current`. The next one makes it
+                 *     `Retired`.
                  * @enum {string}
                  */
                 readonly state: "Waiting" | "Current" | "Retired" | "Cancelled";
-                /** @description True for the current plastic of a converted card until it is activated. */
+                /**
+                 * @description True for the current plastic of a converted card until it is
+                 *     activated.
+                 */
                 readonly inactive?: boolean;
                 /**
                  * Format: date
@@ -2341,14 +2622,21 @@ export interface components {
                  * @description Of a physical edition.
                  * @enum {string}
                  */
-                readonly deliveryStatus?: "Ordered" | "Produced" | "Shipped" | "Delivered" | "Returned" | "Cancelled";
+                readonly deliveryStatus?:
+                    | "Ordered"
+                    | "Produced"
+                    | "Shipped"
+                    | "Delivered"
+                    | "Returned"
+                    | "Cancelled";
                 /**
                  * Format: date-time
                  * @description When its delivery status was reported.
                  */
                 readonly deliveryChangedAt?: string;
                 /**
-                 * @description The notices `card.renewal_due` for it: the first at 60 days, the second at 30.
+                 * @description The notices `card.renewal_due` for it: the first at 60 days, the
+                 *     second at 30.
                  * @example 1
                  */
                 readonly noticesGiven: number;
@@ -2390,8 +2678,20 @@ export interface components {
                  */
                 readonly period: "transaction" | "day" | "week" | "month" | "lifetime";
                 /** @description Only transactions of this channel count; null: all do. */
-                readonly channel: ("chip" | "contactless" | "magstripe" | "ecommerce" | "moto" | "cash" | "cashback" | "quasiCash") | null;
-                /** @description In the smallest unit of `currency`. Null is no limit, and 0 allows nothing. */
+                readonly channel: (
+                    | "chip"
+                    | "contactless"
+                    | "magstripe"
+                    | "ecommerce"
+                    | "moto"
+                    | "cash"
+                    | "cashback"
+                    | "quasiCash"
+                ) | null;
+                /**
+                 * @description In the smallest unit of `currency`. Null is no limit, and 0 allows
+                 *     nothing.
+                 */
                 readonly maximumAmount: number | null;
                 /** @description Of transactions. Null is no limit, and 0 allows nothing. */
                 readonly maximumCount: number | null;
@@ -2402,7 +2702,9 @@ export interface components {
                 readonly usedAmount: number;
                 /** @example 3 */
                 readonly usedCount: number;
-                /** @description When the next window starts. Null for `transaction` and `lifetime`. */
+                /**
+                 * @description When the next window starts. Null for `transaction` and `lifetime`.
+                 */
                 readonly resetsAt: string | null;
             }[];
         };
@@ -2432,25 +2734,43 @@ export interface components {
              * @enum {string}
              */
             readonly direction?: "listen" | "dial";
-            /** @description Must not contain control characters, unpaired surrogates or a card number. */
+            /**
+             * @description Must not contain control characters, unpaired surrogates or a card
+             *     number.
+             */
             readonly host?: string;
             readonly port?: number;
-            /** @description Must not contain control characters, unpaired surrogates or a card number. */
+            /**
+             * @description Must not contain control characters, unpaired surrogates or a card
+             *     number.
+             */
             readonly profile?: string;
             /** @description With the certificates of the private listener. */
             readonly tls?: boolean;
-            /** @description SHA-256 of the certificates that the network may present, base64url (RFC 8705). */
+            /**
+             * @description SHA-256 of the certificates that the network may present, base64url (RFC
+             *     8705).
+             */
             readonly certificates?: readonly string[];
-            /** @description Addresses that may connect without a certificate, in addition to loopback. */
+            /**
+             * @description Addresses that may connect without a certificate, in addition to
+             *     loopback.
+             */
             readonly peers?: readonly string[];
             /** @description The zone master key for key exchange on the link. */
             readonly zoneMasterKey?: string | null;
             readonly active?: boolean;
         };
         readonly ChangeProduct: {
-            /** @description Must not contain control characters, unpaired surrogates or a card number. */
+            /**
+             * @description Must not contain control characters, unpaired surrogates or a card
+             *     number.
+             */
             readonly productName?: string;
-            /** @description Must not contain control characters, unpaired surrogates or a card number. */
+            /**
+             * @description Must not contain control characters, unpaired surrogates or a card
+             *     number.
+             */
             readonly schemeName?: string;
             /** @description The first 6 or 8 digits of its card numbers. */
             readonly bin?: string;
@@ -2471,9 +2791,14 @@ export interface components {
              * @enum {string}
              */
             readonly renewalType?: "Manual" | "Automatic";
-            /** @description A client can order a renewal at most this many days before the expiry. */
+            /**
+             * @description A client can order a renewal at most this many days before the expiry.
+             */
             readonly renewalEarliestDays?: number;
-            /** @description An automatic renewal of a physical card is ordered this many days before the expiry. */
+            /**
+             * @description An automatic renewal of a physical card is ordered this many days before
+             *     the expiry.
+             */
             readonly renewalLeadDays?: number;
             /** @description An expired card can be renewed or replaced for this many months. */
             readonly renewalGraceMonths?: number;
@@ -2483,8 +2808,20 @@ export interface components {
                  * @description How its chips make cryptograms.
                  * @enum {string}
                  */
-                readonly profile?: "visa-cvn10" | "visa-cvn18" | "visa-cvn22" | "mastercard-16" | "mastercard-20" | "mastercard-17" | "mastercard-21" | "cpa";
-                /** @description The version of the chip keys for each derivation key index, two hexadecimal digits. An index that is not listed stands for the version with the same number. */
+                readonly profile?:
+                    | "visa-cvn10"
+                    | "visa-cvn18"
+                    | "visa-cvn22"
+                    | "mastercard-16"
+                    | "mastercard-20"
+                    | "mastercard-17"
+                    | "mastercard-21"
+                    | "cpa";
+                /**
+                 * @description The version of the chip keys for each derivation key index, two
+                 *     hexadecimal digits. An index that is not listed stands for the version with
+                 *     the same number.
+                 */
                 readonly keyVersions?: {
                     readonly [key: string]: number;
                 };
@@ -2508,11 +2845,20 @@ export interface components {
                  * @enum {string}
                  */
                 readonly wrongCardValue?: "decline" | "record";
-                /** @description How far below the highest transaction counter an unseen one is accepted. */
+                /**
+                 * @description How far below the highest transaction counter an unseen one is
+                 *     accepted.
+                 */
                 readonly atcWindow?: number;
-                /** @description A transaction counter that is higher by more than this is recorded as a jump. */
+                /**
+                 * @description A transaction counter that is higher by more than this is recorded
+                 *     as a jump.
+                 */
                 readonly atcJump?: number;
-                /** @description The PAN sequence number of the chip of a first plastic. That of each further plastic is one more; 00 follows 99. */
+                /**
+                 * @description The PAN sequence number of the chip of a first plastic. That of each
+                 *     further plastic is one more; 00 follows 99.
+                 */
                 readonly firstPanSequenceNumber?: number;
             } | null;
         };
@@ -2529,7 +2875,15 @@ export interface components {
             /** @enum {string} */
             readonly entryMode: "chip" | "contactless" | "magstripe" | "atm" | "ecommerce" | "moto";
             /** @enum {string} */
-            readonly transactionType: "purchase" | "cash" | "cashback" | "quasiCash" | "refund" | "funding" | "credit" | "inquiry";
+            readonly transactionType:
+                | "purchase"
+                | "cash"
+                | "cashback"
+                | "quasiCash"
+                | "refund"
+                | "funding"
+                | "credit"
+                | "inquiry";
             /** @description What the card is charged. */
             readonly amount?: number;
             readonly currency?: string;
@@ -2549,7 +2903,10 @@ export interface components {
             readonly results: readonly {
                 readonly clearingId: string;
                 /**
-                 * @description `00`: recorded, now or before. `14`: unknown card. `25`: unknown `paymentId`. `12`: the payment, or the card without one, has another currency. `13`: a sum would be too large. `94`: the id was used for another message.
+                 * @description `00`: recorded, now or before. `14`: unknown card. `25`: unknown
+                 *     `paymentId`. `12`: the payment, or the card without one, has another
+                 *     currency. `13`: a sum would be too large. `94`: the id was used for another
+                 *     message.
                  * @example 00
                  */
                 readonly responseCode: string;
@@ -2567,7 +2924,26 @@ export interface components {
                  * @example release
                  * @enum {string}
                  */
-                readonly effect?: "open" | "openFlagged" | "openDecided" | "raise" | "remember" | "release" | "replace" | "reopen" | "clear" | "clearFinal" | "clearLate" | "force" | "forceFinal" | "refund" | "credit" | "expire" | "close" | "record" | "ignore";
+                readonly effect?:
+                    | "open"
+                    | "openFlagged"
+                    | "openDecided"
+                    | "raise"
+                    | "remember"
+                    | "release"
+                    | "replace"
+                    | "reopen"
+                    | "clear"
+                    | "clearFinal"
+                    | "clearLate"
+                    | "force"
+                    | "forceFinal"
+                    | "refund"
+                    | "credit"
+                    | "expire"
+                    | "close"
+                    | "record"
+                    | "ignore";
                 /**
                  * @description What changed, in the smallest unit.
                  * @example 1234
@@ -2627,7 +3003,10 @@ export interface components {
                 readonly clientId: string;
                 readonly createdBy: string | null;
                 readonly confirmedBy: readonly string[];
-                /** @description Administrators who could act as that client when it entered the component. */
+                /**
+                 * @description Administrators who could act as that client when it entered the
+                 *     component.
+                 */
                 readonly controlledBy: readonly string[];
             }[];
             /** Format: date-time */
@@ -2649,13 +3028,19 @@ export interface components {
             /** @description What it declines as the first control that objects. */
             readonly declined: {
                 readonly count: number;
-                /** @description What they charge, in the smallest unit of `currency`. Other currencies are left out. */
+                /**
+                 * @description What they charge, in the smallest unit of `currency`. Other
+                 *     currencies are left out.
+                 */
                 readonly amount: number;
             };
             /** @description Those of them that were approved as recorded. */
             readonly newlyDeclined: {
                 readonly count: number;
-                /** @description What they charge, in the smallest unit of `currency`. Other currencies are left out. */
+                /**
+                 * @description What they charge, in the smallest unit of `currency`. Other
+                 *     currencies are left out.
+                 */
                 readonly amount: number;
             };
         };
@@ -2664,7 +3049,49 @@ export interface components {
              * @example amount_over_limit
              * @enum {string}
              */
-            readonly declineReason: "plastic_not_activated" | "card_not_activated" | "card_restricted" | "card_lost" | "card_stolen" | "card_closed" | "card_expired" | "plastic_retired" | "wrong_expiry_date" | "inquiry_not_supported" | "currency_not_supported" | "merchant_category_not_allowed" | "merchant_not_allowed" | "country_not_allowed" | "channel_not_allowed" | "chip_data_missing" | "chip_data_disagrees" | "invalid_chip_data" | "chip_declined" | "fallback_not_allowed" | "cryptogram_replayed" | "wrong_cryptogram" | "wrong_card_value" | "wrong_cavv" | "chip_pin_blocked" | "pin_missing" | "invalid_pin_block" | "wrong_pin" | "pin_blocked" | "wrong_cvv2" | "cvv2_blocked" | "transaction_reversed" | "invalid_amount" | "amount_over_limit" | "count_over_limit" | "do_not_honor" | "insufficient_funds" | "suspected_fraud" | "transaction_not_permitted" | "authentication_required" | "decision_unavailable" | "service_unavailable";
+            readonly declineReason:
+                | "plastic_not_activated"
+                | "card_not_activated"
+                | "card_restricted"
+                | "card_lost"
+                | "card_stolen"
+                | "card_closed"
+                | "card_expired"
+                | "plastic_retired"
+                | "wrong_expiry_date"
+                | "inquiry_not_supported"
+                | "currency_not_supported"
+                | "merchant_category_not_allowed"
+                | "merchant_not_allowed"
+                | "country_not_allowed"
+                | "channel_not_allowed"
+                | "chip_data_missing"
+                | "chip_data_disagrees"
+                | "invalid_chip_data"
+                | "chip_declined"
+                | "fallback_not_allowed"
+                | "cryptogram_replayed"
+                | "wrong_cryptogram"
+                | "wrong_card_value"
+                | "wrong_cavv"
+                | "chip_pin_blocked"
+                | "pin_missing"
+                | "invalid_pin_block"
+                | "wrong_pin"
+                | "pin_blocked"
+                | "wrong_cvv2"
+                | "cvv2_blocked"
+                | "transaction_reversed"
+                | "invalid_amount"
+                | "amount_over_limit"
+                | "count_over_limit"
+                | "do_not_honor"
+                | "insufficient_funds"
+                | "suspected_fraud"
+                | "transaction_not_permitted"
+                | "authentication_required"
+                | "decision_unavailable"
+                | "service_unavailable";
             /**
              * @description Whose control it is.
              * @enum {string}
@@ -2695,12 +3122,33 @@ export interface components {
             /** @description A block beats an allow. */
             readonly channels?: {
                 /** @description Null allows everything, and an empty list nothing. */
-                readonly allowed?: readonly ("chip" | "contactless" | "magstripe" | "ecommerce" | "moto" | "cash" | "cashback" | "quasiCash")[] | null;
-                readonly blocked?: readonly ("chip" | "contactless" | "magstripe" | "ecommerce" | "moto" | "cash" | "cashback" | "quasiCash")[];
+                readonly allowed?: readonly (
+                    | "chip"
+                    | "contactless"
+                    | "magstripe"
+                    | "ecommerce"
+                    | "moto"
+                    | "cash"
+                    | "cashback"
+                    | "quasiCash"
+                )[] | null;
+                readonly blocked?: readonly (
+                    | "chip"
+                    | "contactless"
+                    | "magstripe"
+                    | "ecommerce"
+                    | "moto"
+                    | "cash"
+                    | "cashback"
+                    | "quasiCash"
+                )[];
             };
             /** @description Whether the card can be used once. Default: false. */
             readonly singleUse?: boolean;
-            /** @description Whether the first merchant that the card is used at becomes the only one. Default: false. */
+            /**
+             * @description Whether the first merchant that the card is used at becomes the only
+             *     one. Default: false.
+             */
             readonly merchantLock?: boolean;
             readonly limits?: readonly components["schemas"]["SpendingLimit"][];
         };
@@ -2727,13 +3175,19 @@ export interface components {
             /** @description Approved, and declined by the draft. */
             readonly newlyDeclined: {
                 readonly count: number;
-                /** @description What they charge, in the smallest unit of `currency`. Other currencies are left out. */
+                /**
+                 * @description What they charge, in the smallest unit of `currency`. Other
+                 *     currencies are left out.
+                 */
                 readonly amount: number;
             };
             /** @description Declined by a control, and approved by the draft. */
             readonly newlyApproved: {
                 readonly count: number;
-                /** @description What they charge, in the smallest unit of `currency`. Other currencies are left out. */
+                /**
+                 * @description What they charge, in the smallest unit of `currency`. Other
+                 *     currencies are left out.
+                 */
                 readonly amount: number;
             };
             /** @description The controls that decline, the one with the most declines first. */
@@ -2749,7 +3203,10 @@ export interface components {
             readonly version: number;
         };
         readonly CreateClient: {
-            /** @description Must not contain control characters, unpaired surrogates or a card number. */
+            /**
+             * @description Must not contain control characters, unpaired surrogates or a card
+             *     number.
+             */
             readonly clientId: string;
             /** @description Must not contain control characters or unpaired surrogates. */
             readonly clientName: string;
@@ -2765,7 +3222,10 @@ export interface components {
             readonly certificateBoundTokens?: boolean;
         };
         readonly CreateLink: {
-            /** @description Must not contain control characters, unpaired surrogates or a card number. */
+            /**
+             * @description Must not contain control characters, unpaired surrogates or a card
+             *     number.
+             */
             readonly linkName: string;
             readonly networkId: string;
             /**
@@ -2773,25 +3233,43 @@ export interface components {
              * @enum {string}
              */
             readonly direction: "listen" | "dial";
-            /** @description Must not contain control characters, unpaired surrogates or a card number. */
+            /**
+             * @description Must not contain control characters, unpaired surrogates or a card
+             *     number.
+             */
             readonly host: string;
             readonly port: number;
-            /** @description Must not contain control characters, unpaired surrogates or a card number. */
+            /**
+             * @description Must not contain control characters, unpaired surrogates or a card
+             *     number.
+             */
             readonly profile: string;
             /** @description With the certificates of the private listener. */
             readonly tls?: boolean;
-            /** @description SHA-256 of the certificates that the network may present, base64url (RFC 8705). */
+            /**
+             * @description SHA-256 of the certificates that the network may present, base64url (RFC
+             *     8705).
+             */
             readonly certificates?: readonly string[];
-            /** @description Addresses that may connect without a certificate, in addition to loopback. */
+            /**
+             * @description Addresses that may connect without a certificate, in addition to
+             *     loopback.
+             */
             readonly peers?: readonly string[];
             /** @description The zone master key for key exchange on the link. */
             readonly zoneMasterKey?: string | null;
         };
         readonly CreateProduct: {
             readonly productId: number;
-            /** @description Must not contain control characters, unpaired surrogates or a card number. */
+            /**
+             * @description Must not contain control characters, unpaired surrogates or a card
+             *     number.
+             */
             readonly productName: string;
-            /** @description Must not contain control characters, unpaired surrogates or a card number. */
+            /**
+             * @description Must not contain control characters, unpaired surrogates or a card
+             *     number.
+             */
             readonly schemeName: string;
             /** @description The first 6 or 8 digits of its card numbers. */
             readonly bin: string;
@@ -2812,9 +3290,14 @@ export interface components {
              * @enum {string}
              */
             readonly renewalType?: "Manual" | "Automatic";
-            /** @description A client can order a renewal at most this many days before the expiry. */
+            /**
+             * @description A client can order a renewal at most this many days before the expiry.
+             */
             readonly renewalEarliestDays?: number;
-            /** @description An automatic renewal of a physical card is ordered this many days before the expiry. */
+            /**
+             * @description An automatic renewal of a physical card is ordered this many days before
+             *     the expiry.
+             */
             readonly renewalLeadDays?: number;
             /** @description An expired card can be renewed or replaced for this many months. */
             readonly renewalGraceMonths?: number;
@@ -2824,8 +3307,20 @@ export interface components {
                  * @description How its chips make cryptograms.
                  * @enum {string}
                  */
-                readonly profile: "visa-cvn10" | "visa-cvn18" | "visa-cvn22" | "mastercard-16" | "mastercard-20" | "mastercard-17" | "mastercard-21" | "cpa";
-                /** @description The version of the chip keys for each derivation key index, two hexadecimal digits. An index that is not listed stands for the version with the same number. */
+                readonly profile:
+                    | "visa-cvn10"
+                    | "visa-cvn18"
+                    | "visa-cvn22"
+                    | "mastercard-16"
+                    | "mastercard-20"
+                    | "mastercard-17"
+                    | "mastercard-21"
+                    | "cpa";
+                /**
+                 * @description The version of the chip keys for each derivation key index, two
+                 *     hexadecimal digits. An index that is not listed stands for the version with
+                 *     the same number.
+                 */
                 readonly keyVersions?: {
                     readonly [key: string]: number;
                 };
@@ -2849,16 +3344,28 @@ export interface components {
                  * @enum {string}
                  */
                 readonly wrongCardValue?: "decline" | "record";
-                /** @description How far below the highest transaction counter an unseen one is accepted. */
+                /**
+                 * @description How far below the highest transaction counter an unseen one is
+                 *     accepted.
+                 */
                 readonly atcWindow?: number;
-                /** @description A transaction counter that is higher by more than this is recorded as a jump. */
+                /**
+                 * @description A transaction counter that is higher by more than this is recorded
+                 *     as a jump.
+                 */
                 readonly atcJump?: number;
-                /** @description The PAN sequence number of the chip of a first plastic. That of each further plastic is one more; 00 follows 99. */
+                /**
+                 * @description The PAN sequence number of the chip of a first plastic. That of each
+                 *     further plastic is one more; 00 follows 99.
+                 */
                 readonly firstPanSequenceNumber?: number;
             } | null;
         };
         readonly CreateZone: {
-            /** @description Must not contain control characters, unpaired surrogates or a card number. */
+            /**
+             * @description Must not contain control characters, unpaired surrogates or a card
+             *     number.
+             */
             readonly clientId: string;
             /** @description Must not contain control characters or unpaired surrogates. */
             readonly clientName: string;
@@ -2924,7 +3431,9 @@ export interface components {
              * @example erased
              */
             readonly outcome: string;
-            /** @description The client system or the operator; null after the erasure of the entry. */
+            /**
+             * @description The client system or the operator; null after the erasure of the entry.
+             */
             readonly shownTo: string | null;
             /** @description Its name at present; null if it is not known. */
             readonly shownToName: string | null;
@@ -2989,13 +3498,64 @@ export interface components {
              * @example wrong_pin
              * @enum {string}
              */
-            readonly declineReason?: "plastic_not_activated" | "card_not_activated" | "card_restricted" | "card_lost" | "card_stolen" | "card_closed" | "card_expired" | "plastic_retired" | "wrong_expiry_date" | "inquiry_not_supported" | "currency_not_supported" | "merchant_category_not_allowed" | "merchant_not_allowed" | "country_not_allowed" | "channel_not_allowed" | "chip_data_missing" | "chip_data_disagrees" | "invalid_chip_data" | "chip_declined" | "fallback_not_allowed" | "cryptogram_replayed" | "wrong_cryptogram" | "wrong_card_value" | "wrong_cavv" | "chip_pin_blocked" | "pin_missing" | "invalid_pin_block" | "wrong_pin" | "pin_blocked" | "wrong_cvv2" | "cvv2_blocked" | "transaction_reversed" | "invalid_amount" | "amount_over_limit" | "count_over_limit" | "do_not_honor" | "insufficient_funds" | "suspected_fraud" | "transaction_not_permitted" | "authentication_required" | "decision_unavailable" | "service_unavailable";
+            readonly declineReason?:
+                | "plastic_not_activated"
+                | "card_not_activated"
+                | "card_restricted"
+                | "card_lost"
+                | "card_stolen"
+                | "card_closed"
+                | "card_expired"
+                | "plastic_retired"
+                | "wrong_expiry_date"
+                | "inquiry_not_supported"
+                | "currency_not_supported"
+                | "merchant_category_not_allowed"
+                | "merchant_not_allowed"
+                | "country_not_allowed"
+                | "channel_not_allowed"
+                | "chip_data_missing"
+                | "chip_data_disagrees"
+                | "invalid_chip_data"
+                | "chip_declined"
+                | "fallback_not_allowed"
+                | "cryptogram_replayed"
+                | "wrong_cryptogram"
+                | "wrong_card_value"
+                | "wrong_cavv"
+                | "chip_pin_blocked"
+                | "pin_missing"
+                | "invalid_pin_block"
+                | "wrong_pin"
+                | "pin_blocked"
+                | "wrong_cvv2"
+                | "cvv2_blocked"
+                | "transaction_reversed"
+                | "invalid_amount"
+                | "amount_over_limit"
+                | "count_over_limit"
+                | "do_not_honor"
+                | "insufficient_funds"
+                | "suspected_fraud"
+                | "transaction_not_permitted"
+                | "authentication_required"
+                | "decision_unavailable"
+                | "service_unavailable";
             /**
              * @description What declined. On declines only.
              * @example pin
              * @enum {string}
              */
-            readonly declinedBy?: "card" | "product_control" | "card_control" | "pin" | "cvv2" | "chip" | "client" | "fallback" | "service";
+            readonly declinedBy?:
+                | "card"
+                | "product_control"
+                | "card_control"
+                | "pin"
+                | "cvv2"
+                | "chip"
+                | "client"
+                | "fallback"
+                | "service";
             /**
              * @description The control that declined, where one did.
              * @example limits.day
@@ -3004,20 +3564,24 @@ export interface components {
             /** @description One sentence to the cardholder. On declines only. */
             readonly advice?: string;
             /**
-             * @description Whether the same purchase may succeed: `never`; `with_other_data`, such as the right PIN; `later`, after the card or the service has changed. On declines only.
+             * @description Whether the same purchase may succeed: `never`; `with_other_data`, such
+             *     as the right PIN; `later`, after the card or the service has changed. On declines
+             *     only.
              * @enum {string}
              */
             readonly retry?: "never" | "with_other_data" | "later";
             /**
              * Format: uuid
-             * @description The payment that the approval opened or raised; left out if nothing is held.
+             * @description The payment that the approval opened or raised; left out if nothing is
+             *     held.
              * @example 01a207f1-05bc-71f8-97ce-911aef6582b9
              */
             readonly paymentId?: string;
             /** @example chip */
             readonly entryMode: string;
             /**
-             * @description In the smallest unit of `currency`: 1234 is 12.34 EUR. 0 asks about the account.
+             * @description In the smallest unit of `currency`: 1234 is 12.34 EUR. 0 asks about the
+             *     account.
              * @example 1234
              */
             readonly amount?: number;
@@ -3027,7 +3591,8 @@ export interface components {
              */
             readonly currency?: string;
             /**
-             * @description What the cardholder is charged, if the network converted `amount`: in the smallest unit of `billingCurrency`.
+             * @description What the cardholder is charged, if the network converted `amount`: in
+             *     the smallest unit of `billingCurrency`.
              * @example 1118
              */
             readonly billingAmount?: number;
@@ -3045,19 +3610,29 @@ export interface components {
              * @example purchase
              * @enum {string}
              */
-            readonly transactionType: "purchase" | "cash" | "cashback" | "quasiCash" | "refund" | "funding" | "credit" | "inquiry";
+            readonly transactionType:
+                | "purchase"
+                | "cash"
+                | "cashback"
+                | "quasiCash"
+                | "refund"
+                | "funding"
+                | "credit"
+                | "inquiry";
             readonly merchant?: {
                 /** @example 000000012345678 */
                 readonly id?: string;
                 /** @example TERM0001 */
                 readonly terminalId?: string;
                 /**
-                 * @description Must not contain control characters, unpaired surrogates or a card number.
+                 * @description Must not contain control characters, unpaired surrogates or a card
+                 *     number.
                  * @example Corner Bakery
                  */
                 readonly name?: string;
                 /**
-                 * @description Must not contain control characters, unpaired surrogates or a card number.
+                 * @description Must not contain control characters, unpaired surrogates or a card
+                 *     number.
                  * @example Madrid
                  */
                 readonly city?: string;
@@ -3094,18 +3669,44 @@ export interface components {
              * @description When it was answered.
              */
             readonly decidedAt: string;
-            /** @description From the arrival of the request to its last check, without the commit. */
+            /**
+             * @description From the arrival of the request to its last check, without the commit.
+             */
             readonly durationMs: number;
             readonly networkId: string;
             readonly requestId: string;
             readonly checks: readonly {
                 /**
-                 * @description `controls`: those without money. `shadow`: controls that decide nothing; they object. `answer`: of a repeat, whose first request was lost before it was answered.
+                 * @description `controls`: those without money. `shadow`: controls that decide
+                 *     nothing; they object. `answer`: of a repeat, whose first request was lost
+                 *     before it was answered.
                  * @enum {string}
                  */
-                readonly check: "card" | "postal_code" | "address_line" | "status" | "expiry" | "plastic" | "transaction_type" | "currency" | "shadow" | "controls" | "chip" | "cryptogram" | "card_value" | "cavv" | "offline_pin" | "pin_block" | "pin" | "cvv2" | "limits" | "decision" | "answer";
+                readonly check:
+                    | "card"
+                    | "postal_code"
+                    | "address_line"
+                    | "status"
+                    | "expiry"
+                    | "plastic"
+                    | "transaction_type"
+                    | "currency"
+                    | "shadow"
+                    | "controls"
+                    | "chip"
+                    | "cryptogram"
+                    | "card_value"
+                    | "cavv"
+                    | "offline_pin"
+                    | "pin_block"
+                    | "pin"
+                    | "cvv2"
+                    | "limits"
+                    | "decision"
+                    | "answer";
                 /**
-                 * @description `not_given`: the request had nothing to check. `blocked`: no try was left, and nothing was compared. `unresolved`: the HSM gave no answer.
+                 * @description `not_given`: the request had nothing to check. `blocked`: no try was
+                 *     left, and nothing was compared. `unresolved`: the HSM gave no answer.
                  * @enum {string}
                  */
                 readonly result: "passed" | "failed" | "not_given" | "blocked" | "unresolved";
@@ -3121,7 +3722,21 @@ export interface components {
                  *       "atc_jump"
                  *     ]
                  */
-                readonly findings?: readonly ("atc_jump" | "chip_declined" | "cryptogram_replayed" | "offline_pin_failed" | "offline_pin_blocked" | "command_failed" | "data_disagreement" | "data_missing" | "key_unknown" | "fallback" | "guessing" | "wrong_card_value" | "wrong_cavv")[];
+                readonly findings?: readonly (
+                    | "atc_jump"
+                    | "chip_declined"
+                    | "cryptogram_replayed"
+                    | "offline_pin_failed"
+                    | "offline_pin_blocked"
+                    | "command_failed"
+                    | "data_disagreement"
+                    | "data_missing"
+                    | "key_unknown"
+                    | "fallback"
+                    | "guessing"
+                    | "wrong_card_value"
+                    | "wrong_cavv"
+                )[];
                 /**
                  * @description The control that objected.
                  * @example limits.day
@@ -3134,10 +3749,16 @@ export interface components {
                  */
                 readonly owner?: "product" | "card";
                 /**
-                 * @description Of `decision`: who decided, the endpoint of the client or what stood in.
+                 * @description Of `decision`: who decided, the endpoint of the client or what stood
+                 *     in.
                  * @enum {string}
                  */
-                readonly decidedBy?: "endpoint" | "fallback:timeout" | "fallback:error" | "rule:timeout" | "rule:error";
+                readonly decidedBy?:
+                    | "endpoint"
+                    | "fallback:timeout"
+                    | "fallback:error"
+                    | "rule:timeout"
+                    | "rule:error";
                 /**
                  * @description Of `decision`: why it declined.
                  * @example insufficient_funds
@@ -3174,7 +3795,15 @@ export interface components {
              */
             readonly expiryDate: string;
             /** @enum {string} */
-            readonly status: "Lost" | "Stolen" | "Closed" | "Expired" | "Restricted" | "Destroyed" | "Inactive" | "Active";
+            readonly status:
+                | "Lost"
+                | "Stolen"
+                | "Closed"
+                | "Expired"
+                | "Restricted"
+                | "Destroyed"
+                | "Inactive"
+                | "Active";
             /** @enum {string} */
             readonly cardStatusCode: "00" | "02" | "41" | "43" | "46" | "54" | "62" | "83";
             readonly cardStatusDescription: string;
@@ -3196,13 +3825,64 @@ export interface components {
                  * @example wrong_pin
                  * @enum {string}
                  */
-                readonly declineReason?: "plastic_not_activated" | "card_not_activated" | "card_restricted" | "card_lost" | "card_stolen" | "card_closed" | "card_expired" | "plastic_retired" | "wrong_expiry_date" | "inquiry_not_supported" | "currency_not_supported" | "merchant_category_not_allowed" | "merchant_not_allowed" | "country_not_allowed" | "channel_not_allowed" | "chip_data_missing" | "chip_data_disagrees" | "invalid_chip_data" | "chip_declined" | "fallback_not_allowed" | "cryptogram_replayed" | "wrong_cryptogram" | "wrong_card_value" | "wrong_cavv" | "chip_pin_blocked" | "pin_missing" | "invalid_pin_block" | "wrong_pin" | "pin_blocked" | "wrong_cvv2" | "cvv2_blocked" | "transaction_reversed" | "invalid_amount" | "amount_over_limit" | "count_over_limit" | "do_not_honor" | "insufficient_funds" | "suspected_fraud" | "transaction_not_permitted" | "authentication_required" | "decision_unavailable" | "service_unavailable";
+                readonly declineReason?:
+                    | "plastic_not_activated"
+                    | "card_not_activated"
+                    | "card_restricted"
+                    | "card_lost"
+                    | "card_stolen"
+                    | "card_closed"
+                    | "card_expired"
+                    | "plastic_retired"
+                    | "wrong_expiry_date"
+                    | "inquiry_not_supported"
+                    | "currency_not_supported"
+                    | "merchant_category_not_allowed"
+                    | "merchant_not_allowed"
+                    | "country_not_allowed"
+                    | "channel_not_allowed"
+                    | "chip_data_missing"
+                    | "chip_data_disagrees"
+                    | "invalid_chip_data"
+                    | "chip_declined"
+                    | "fallback_not_allowed"
+                    | "cryptogram_replayed"
+                    | "wrong_cryptogram"
+                    | "wrong_card_value"
+                    | "wrong_cavv"
+                    | "chip_pin_blocked"
+                    | "pin_missing"
+                    | "invalid_pin_block"
+                    | "wrong_pin"
+                    | "pin_blocked"
+                    | "wrong_cvv2"
+                    | "cvv2_blocked"
+                    | "transaction_reversed"
+                    | "invalid_amount"
+                    | "amount_over_limit"
+                    | "count_over_limit"
+                    | "do_not_honor"
+                    | "insufficient_funds"
+                    | "suspected_fraud"
+                    | "transaction_not_permitted"
+                    | "authentication_required"
+                    | "decision_unavailable"
+                    | "service_unavailable";
                 /**
                  * @description What declined. On declines only.
                  * @example pin
                  * @enum {string}
                  */
-                readonly declinedBy?: "card" | "product_control" | "card_control" | "pin" | "cvv2" | "chip" | "client" | "fallback" | "service";
+                readonly declinedBy?:
+                    | "card"
+                    | "product_control"
+                    | "card_control"
+                    | "pin"
+                    | "cvv2"
+                    | "chip"
+                    | "client"
+                    | "fallback"
+                    | "service";
                 /**
                  * @description The control that declined, where one did.
                  * @example limits.day
@@ -3211,12 +3891,15 @@ export interface components {
                 /** @description One sentence to the cardholder. On declines only. */
                 readonly advice?: string;
                 /**
-                 * @description Whether the same purchase may succeed: `never`; `with_other_data`, such as the right PIN; `later`, after the card or the service has changed. On declines only.
+                 * @description Whether the same purchase may succeed: `never`; `with_other_data`,
+                 *     such as the right PIN; `later`, after the card or the service has changed. On
+                 *     declines only.
                  * @enum {string}
                  */
                 readonly retry?: "never" | "with_other_data" | "later";
                 /**
-                 * @description In the smallest unit of `currency`: 1234 is 12.34 EUR. 0 asks about the account.
+                 * @description In the smallest unit of `currency`: 1234 is 12.34 EUR. 0 asks about
+                 *     the account.
                  * @example 1234
                  */
                 readonly amount?: number;
@@ -3226,7 +3909,8 @@ export interface components {
                  */
                 readonly currency?: string;
                 /**
-                 * @description What the cardholder is charged, if the network converted `amount`: in the smallest unit of `billingCurrency`.
+                 * @description What the cardholder is charged, if the network converted `amount`:
+                 *     in the smallest unit of `billingCurrency`.
                  * @example 1118
                  */
                 readonly billingAmount?: number;
@@ -3244,19 +3928,29 @@ export interface components {
                  * @example purchase
                  * @enum {string}
                  */
-                readonly transactionType: "purchase" | "cash" | "cashback" | "quasiCash" | "refund" | "funding" | "credit" | "inquiry";
+                readonly transactionType:
+                    | "purchase"
+                    | "cash"
+                    | "cashback"
+                    | "quasiCash"
+                    | "refund"
+                    | "funding"
+                    | "credit"
+                    | "inquiry";
                 readonly merchant?: {
                     /** @example 000000012345678 */
                     readonly id?: string;
                     /** @example TERM0001 */
                     readonly terminalId?: string;
                     /**
-                     * @description Must not contain control characters, unpaired surrogates or a card number.
+                     * @description Must not contain control characters, unpaired surrogates or a
+                     *     card number.
                      * @example Corner Bakery
                      */
                     readonly name?: string;
                     /**
-                     * @description Must not contain control characters, unpaired surrogates or a card number.
+                     * @description Must not contain control characters, unpaired surrogates or a
+                     *     card number.
                      * @example Madrid
                      */
                     readonly city?: string;
@@ -3318,12 +4012,14 @@ export interface components {
                     /** @example TERM0001 */
                     readonly terminalId?: string;
                     /**
-                     * @description Must not contain control characters, unpaired surrogates or a card number.
+                     * @description Must not contain control characters, unpaired surrogates or a
+                     *     card number.
                      * @example Corner Bakery
                      */
                     readonly name?: string;
                     /**
-                     * @description Must not contain control characters, unpaired surrogates or a card number.
+                     * @description Must not contain control characters, unpaired surrogates or a
+                     *     card number.
                      * @example Madrid
                      */
                     readonly city?: string;
@@ -3380,7 +4076,10 @@ export interface components {
                 /** @description Milliseconds; null without calls. */
                 readonly p99Ms: number | null;
             }[];
-            /** @description The calls of each minute, for at most 24 hours, in the answering process. */
+            /**
+             * @description The calls of each minute, for at most 24 hours, in the answering
+             *     process.
+             */
             readonly overTime: readonly {
                 /** Format: date-time */
                 readonly at: string;
@@ -3407,10 +4106,18 @@ export interface components {
             readonly zoneMasterKey: string | null;
             readonly active: boolean;
             /**
-             * @description The best that holds in any process. `listening`: the port waits for the network. `failed`: no process can listen or connect. `down`: no process serves the link, or it has not connected yet.
+             * @description The best that holds in any process. `listening`: the port waits for the
+             *     network. `failed`: no process can listen or connect. `down`: no process serves
+             *     the link, or it has not connected yet.
              * @enum {string}
              */
-            readonly state: "disabled" | "down" | "failed" | "listening" | "connected" | "signed on";
+            readonly state:
+                | "disabled"
+                | "down"
+                | "failed"
+                | "listening"
+                | "connected"
+                | "signed on";
             /** @description Why a process cannot listen for the network, or connect to it. */
             readonly fault: string | null;
             readonly connections: number;
@@ -3422,18 +4129,42 @@ export interface components {
             /** Format: uuid */
             readonly approvalId: string;
             /** @enum {string} */
-            readonly kind: "key-export" | "key-retirement" | "key-deletion" | "master-key-rotation" | "disclosure-scopes" | "client-credentials" | "network" | "network-retirement" | "link" | "administrator" | "unblock-cards" | "erasure" | "audit-successor";
+            readonly kind:
+                | "key-export"
+                | "key-retirement"
+                | "key-deletion"
+                | "master-key-rotation"
+                | "disclosure-scopes"
+                | "client-credentials"
+                | "network"
+                | "network-retirement"
+                | "link"
+                | "administrator"
+                | "unblock-cards"
+                | "erasure"
+                | "audit-successor";
             readonly description: string;
             /**
-             * @description `waiting` for another person, `approved` and about to be executed; final: `done`, `failed`, `refused`, `withdrawn`, `expired` or `stale`.
+             * @description `waiting` for another person, `approved` and about to be executed;
+             *     final: `done`, `failed`, `refused`, `withdrawn`, `expired` or `stale`.
              * @enum {string}
              */
-            readonly state: "waiting" | "approved" | "done" | "failed" | "refused" | "withdrawn" | "expired" | "stale";
+            readonly state:
+                | "waiting"
+                | "approved"
+                | "done"
+                | "failed"
+                | "refused"
+                | "withdrawn"
+                | "expired"
+                | "stale";
             readonly method: string;
             readonly path: string;
             /** @description The key, link or client that the request names; null without one. */
             readonly subject: string | null;
-            /** @description The reason in the request; null without one, and after it was deleted. */
+            /**
+             * @description The reason in the request; null without one, and after it was deleted.
+             */
             readonly reason: string | null;
             /** @description The approver needs one of these, and `approve`. */
             readonly scopes: readonly string[];
@@ -3507,7 +4238,9 @@ export interface components {
         };
         readonly MessageResult: {
             /**
-             * @description `00`: recorded, now or before. `14`: unknown card. `25`: unknown `paymentId`. `12`: the payment, or the card without one, has another currency. `13`: a sum would be too large. `94`: the id was used for another message.
+             * @description `00`: recorded, now or before. `14`: unknown card. `25`: unknown
+             *     `paymentId`. `12`: the payment, or the card without one, has another currency.
+             *     `13`: a sum would be too large. `94`: the id was used for another message.
              * @example 00
              */
             readonly responseCode: string;
@@ -3525,7 +4258,26 @@ export interface components {
              * @example release
              * @enum {string}
              */
-            readonly effect?: "open" | "openFlagged" | "openDecided" | "raise" | "remember" | "release" | "replace" | "reopen" | "clear" | "clearFinal" | "clearLate" | "force" | "forceFinal" | "refund" | "credit" | "expire" | "close" | "record" | "ignore";
+            readonly effect?:
+                | "open"
+                | "openFlagged"
+                | "openDecided"
+                | "raise"
+                | "remember"
+                | "release"
+                | "replace"
+                | "reopen"
+                | "clear"
+                | "clearFinal"
+                | "clearLate"
+                | "force"
+                | "forceFinal"
+                | "refund"
+                | "credit"
+                | "expire"
+                | "close"
+                | "record"
+                | "ignore";
             /**
              * @description What changed, in the smallest unit.
              * @example 1234
@@ -3560,7 +4312,10 @@ export interface components {
             /** @description The other administrators who could act as it. */
             readonly controlledBy: readonly string[];
             readonly deliveriesSuspendedSince: string | null;
-            /** @description The names of the people and clients in other members, by id, if they are known. */
+            /**
+             * @description The names of the people and clients in other members, by id, if they are
+             *     known.
+             */
             readonly actorNames: {
                 readonly [key: string]: string;
             };
@@ -3590,10 +4345,15 @@ export interface components {
              */
             readonly outcome: string;
             readonly clientId: string | null;
-            /** @description The name of the person or the client at present; null if it is not known. */
+            /**
+             * @description The name of the person or the client at present; null if it is not
+             *     known.
+             */
             readonly clientName: string | null;
             readonly publicToken: string | null;
-            /** @description The key, client, product or other subject; null for an act on a card. */
+            /**
+             * @description The key, client, product or other subject; null for an act on a card.
+             */
             readonly subject: string | null;
             readonly requestId: string | null;
             /** @description Why it was refused or failed. */
@@ -3648,7 +4408,10 @@ export interface components {
              * @enum {string}
              */
             readonly openedBy: "authorization" | "increment" | "advice" | "clearing" | "refund";
-            /** @description Whether an increment opened the payment, or an advice held an amount of it again. */
+            /**
+             * @description Whether an increment opened the payment, or an advice held an amount of
+             *     it again.
+             */
             readonly flagged: boolean;
             /** Format: date-time */
             readonly openedAt: string;
@@ -3661,7 +4424,15 @@ export interface components {
              * @example purchase
              * @enum {string}
              */
-            readonly transactionType?: "purchase" | "cash" | "cashback" | "quasiCash" | "refund" | "funding" | "credit" | "inquiry";
+            readonly transactionType?:
+                | "purchase"
+                | "cash"
+                | "cashback"
+                | "quasiCash"
+                | "refund"
+                | "funding"
+                | "credit"
+                | "inquiry";
             /**
              * @description The network's own id of the transaction.
              * @example 123456789012345
@@ -3678,12 +4449,14 @@ export interface components {
                 /** @example TERM0001 */
                 readonly terminalId?: string;
                 /**
-                 * @description Must not contain control characters, unpaired surrogates or a card number.
+                 * @description Must not contain control characters, unpaired surrogates or a card
+                 *     number.
                  * @example Corner Bakery
                  */
                 readonly name?: string;
                 /**
-                 * @description Must not contain control characters, unpaired surrogates or a card number.
+                 * @description Must not contain control characters, unpaired surrogates or a card
+                 *     number.
                  * @example Madrid
                  */
                 readonly city?: string;
@@ -3744,7 +4517,10 @@ export interface components {
              * @enum {string}
              */
             readonly openedBy: "authorization" | "increment" | "advice" | "clearing" | "refund";
-            /** @description Whether an increment opened the payment, or an advice held an amount of it again. */
+            /**
+             * @description Whether an increment opened the payment, or an advice held an amount of
+             *     it again.
+             */
             readonly flagged: boolean;
             /** Format: date-time */
             readonly openedAt: string;
@@ -3757,7 +4533,15 @@ export interface components {
              * @example purchase
              * @enum {string}
              */
-            readonly transactionType?: "purchase" | "cash" | "cashback" | "quasiCash" | "refund" | "funding" | "credit" | "inquiry";
+            readonly transactionType?:
+                | "purchase"
+                | "cash"
+                | "cashback"
+                | "quasiCash"
+                | "refund"
+                | "funding"
+                | "credit"
+                | "inquiry";
             /**
              * @description The network's own id of the transaction.
              * @example 123456789012345
@@ -3774,12 +4558,14 @@ export interface components {
                 /** @example TERM0001 */
                 readonly terminalId?: string;
                 /**
-                 * @description Must not contain control characters, unpaired surrogates or a card number.
+                 * @description Must not contain control characters, unpaired surrogates or a card
+                 *     number.
                  * @example Corner Bakery
                  */
                 readonly name?: string;
                 /**
-                 * @description Must not contain control characters, unpaired surrogates or a card number.
+                 * @description Must not contain control characters, unpaired surrogates or a card
+                 *     number.
                  * @example Madrid
                  */
                 readonly city?: string;
@@ -3799,13 +4585,38 @@ export interface components {
                 /** Format: uuid */
                 readonly messageId: string;
                 /** @enum {string} */
-                readonly message: "increment" | "reversal" | "advice" | "clearing" | "refund" | "expiry";
+                readonly message:
+                    | "increment"
+                    | "reversal"
+                    | "advice"
+                    | "clearing"
+                    | "refund"
+                    | "expiry";
                 /**
                  * @description What the message did (docs/reference/payments.md).
                  * @example release
                  * @enum {string}
                  */
-                readonly effect: "open" | "openFlagged" | "openDecided" | "raise" | "remember" | "release" | "replace" | "reopen" | "clear" | "clearFinal" | "clearLate" | "force" | "forceFinal" | "refund" | "credit" | "expire" | "close" | "record" | "ignore";
+                readonly effect:
+                    | "open"
+                    | "openFlagged"
+                    | "openDecided"
+                    | "raise"
+                    | "remember"
+                    | "release"
+                    | "replace"
+                    | "reopen"
+                    | "clear"
+                    | "clearFinal"
+                    | "clearLate"
+                    | "force"
+                    | "forceFinal"
+                    | "refund"
+                    | "credit"
+                    | "expire"
+                    | "close"
+                    | "record"
+                    | "ignore";
                 /**
                  * @description What the message takes back, holds or moves.
                  * @example 1234
@@ -3829,12 +4640,14 @@ export interface components {
                     /** @example TERM0001 */
                     readonly terminalId?: string;
                     /**
-                     * @description Must not contain control characters, unpaired surrogates or a card number.
+                     * @description Must not contain control characters, unpaired surrogates or a
+                     *     card number.
                      * @example Corner Bakery
                      */
                     readonly name?: string;
                     /**
-                     * @description Must not contain control characters, unpaired surrogates or a card number.
+                     * @description Must not contain control characters, unpaired surrogates or a
+                     *     card number.
                      * @example Madrid
                      */
                     readonly city?: string;
@@ -3940,7 +4753,9 @@ export interface components {
             /** @description The successor of the card: with `card_already_replaced`. */
             readonly replacedBy?: string;
             readonly errors?: readonly {
-                /** @description A JSON Pointer to the member or parameter; `""` is the whole body. */
+                /**
+                 * @description A JSON Pointer to the member or parameter; `""` is the whole body.
+                 */
                 readonly pointer: string;
                 /** @description The faulty query parameter or header. Absent for a body member. */
                 readonly parameter?: string;
@@ -3959,11 +4774,16 @@ export interface components {
              */
             readonly timeZone: string;
             /**
-             * @description What all limits of the product and its cards count of a payment: what was approved, or what is open and was cleared. A payment keeps the basis under which it was approved. Default: authorized.
+             * @description What all limits of the product and its cards count of a payment: what
+             *     was approved, or what is open and was cleared. A payment keeps the basis under
+             *     which it was approved. Default: authorized.
              * @enum {string}
              */
             readonly limitBasis: "authorized" | "cleared";
-            /** @description How many days the holds of its cards last; null (default): by the merchant's category. */
+            /**
+             * @description How many days the holds of its cards last; null (default): by the
+             *     merchant's category.
+             */
             readonly holdDays: number | null;
             /** @description A block beats an allow. */
             readonly merchants: {
@@ -3986,12 +4806,33 @@ export interface components {
             /** @description A block beats an allow. */
             readonly channels: {
                 /** @description Null allows everything, and an empty list nothing. */
-                readonly allowed?: readonly ("chip" | "contactless" | "magstripe" | "ecommerce" | "moto" | "cash" | "cashback" | "quasiCash")[] | null;
-                readonly blocked?: readonly ("chip" | "contactless" | "magstripe" | "ecommerce" | "moto" | "cash" | "cashback" | "quasiCash")[];
+                readonly allowed?: readonly (
+                    | "chip"
+                    | "contactless"
+                    | "magstripe"
+                    | "ecommerce"
+                    | "moto"
+                    | "cash"
+                    | "cashback"
+                    | "quasiCash"
+                )[] | null;
+                readonly blocked?: readonly (
+                    | "chip"
+                    | "contactless"
+                    | "magstripe"
+                    | "ecommerce"
+                    | "moto"
+                    | "cash"
+                    | "cashback"
+                    | "quasiCash"
+                )[];
             };
             /** @description Whether the card can be used once. Default: false. */
             readonly singleUse: boolean;
-            /** @description Whether the first merchant that the card is used at becomes the only one. Default: false. */
+            /**
+             * @description Whether the first merchant that the card is used at becomes the only
+             *     one. Default: false.
+             */
             readonly merchantLock: boolean;
             readonly limits: readonly components["schemas"]["SpendingLimit"][];
             /** @description Rules that are evaluated and recorded, and decide nothing. */
@@ -3999,7 +4840,10 @@ export interface components {
         };
         readonly QueueFigures: {
             readonly now: components["schemas"]["Backlog"];
-            /** @description One sample per minute, for at most 24 hours since the start of this process. */
+            /**
+             * @description One sample per minute, for at most 24 hours since the start of this
+             *     process.
+             */
             readonly overTime: readonly {
                 /** Format: date-time */
                 readonly at: string;
@@ -4008,7 +4852,10 @@ export interface components {
                 readonly oldestUnpublishedSeconds: number;
                 /** @description Due or not. */
                 readonly pendingDeliveries: number;
-                /** @description Webhooks with due deliveries that no process sends, except failing webhooks. */
+                /**
+                 * @description Webhooks with due deliveries that no process sends, except failing
+                 *     webhooks.
+                 */
                 readonly dueWebhooks: number;
                 readonly oldestDueSeconds: number;
                 /** @description The same for failing webhooks. */
@@ -4020,7 +4867,10 @@ export interface components {
             readonly eventId: string;
         };
         readonly Reason: {
-            /** @description The reason. It is stored enciphered beside the event; the client cannot read it. */
+            /**
+             * @description The reason. It is stored enciphered beside the event; the client cannot
+             *     read it.
+             */
             readonly reason: string;
         };
         readonly RecordedAuthorization: {
@@ -4039,13 +4889,64 @@ export interface components {
              * @example wrong_pin
              * @enum {string}
              */
-            readonly declineReason?: "plastic_not_activated" | "card_not_activated" | "card_restricted" | "card_lost" | "card_stolen" | "card_closed" | "card_expired" | "plastic_retired" | "wrong_expiry_date" | "inquiry_not_supported" | "currency_not_supported" | "merchant_category_not_allowed" | "merchant_not_allowed" | "country_not_allowed" | "channel_not_allowed" | "chip_data_missing" | "chip_data_disagrees" | "invalid_chip_data" | "chip_declined" | "fallback_not_allowed" | "cryptogram_replayed" | "wrong_cryptogram" | "wrong_card_value" | "wrong_cavv" | "chip_pin_blocked" | "pin_missing" | "invalid_pin_block" | "wrong_pin" | "pin_blocked" | "wrong_cvv2" | "cvv2_blocked" | "transaction_reversed" | "invalid_amount" | "amount_over_limit" | "count_over_limit" | "do_not_honor" | "insufficient_funds" | "suspected_fraud" | "transaction_not_permitted" | "authentication_required" | "decision_unavailable" | "service_unavailable";
+            readonly declineReason?:
+                | "plastic_not_activated"
+                | "card_not_activated"
+                | "card_restricted"
+                | "card_lost"
+                | "card_stolen"
+                | "card_closed"
+                | "card_expired"
+                | "plastic_retired"
+                | "wrong_expiry_date"
+                | "inquiry_not_supported"
+                | "currency_not_supported"
+                | "merchant_category_not_allowed"
+                | "merchant_not_allowed"
+                | "country_not_allowed"
+                | "channel_not_allowed"
+                | "chip_data_missing"
+                | "chip_data_disagrees"
+                | "invalid_chip_data"
+                | "chip_declined"
+                | "fallback_not_allowed"
+                | "cryptogram_replayed"
+                | "wrong_cryptogram"
+                | "wrong_card_value"
+                | "wrong_cavv"
+                | "chip_pin_blocked"
+                | "pin_missing"
+                | "invalid_pin_block"
+                | "wrong_pin"
+                | "pin_blocked"
+                | "wrong_cvv2"
+                | "cvv2_blocked"
+                | "transaction_reversed"
+                | "invalid_amount"
+                | "amount_over_limit"
+                | "count_over_limit"
+                | "do_not_honor"
+                | "insufficient_funds"
+                | "suspected_fraud"
+                | "transaction_not_permitted"
+                | "authentication_required"
+                | "decision_unavailable"
+                | "service_unavailable";
             /**
              * @description What declined. On declines only.
              * @example pin
              * @enum {string}
              */
-            readonly declinedBy?: "card" | "product_control" | "card_control" | "pin" | "cvv2" | "chip" | "client" | "fallback" | "service";
+            readonly declinedBy?:
+                | "card"
+                | "product_control"
+                | "card_control"
+                | "pin"
+                | "cvv2"
+                | "chip"
+                | "client"
+                | "fallback"
+                | "service";
             /**
              * @description The control that declined, where one did.
              * @example limits.day
@@ -4054,20 +4955,24 @@ export interface components {
             /** @description One sentence to the cardholder. On declines only. */
             readonly advice?: string;
             /**
-             * @description Whether the same purchase may succeed: `never`; `with_other_data`, such as the right PIN; `later`, after the card or the service has changed. On declines only.
+             * @description Whether the same purchase may succeed: `never`; `with_other_data`, such
+             *     as the right PIN; `later`, after the card or the service has changed. On declines
+             *     only.
              * @enum {string}
              */
             readonly retry?: "never" | "with_other_data" | "later";
             /**
              * Format: uuid
-             * @description The payment that the approval opened or raised; left out if nothing is held.
+             * @description The payment that the approval opened or raised; left out if nothing is
+             *     held.
              * @example 01a207f1-05bc-71f8-97ce-911aef6582b9
              */
             readonly paymentId?: string;
             /** @example chip */
             readonly entryMode: string;
             /**
-             * @description In the smallest unit of `currency`: 1234 is 12.34 EUR. 0 asks about the account.
+             * @description In the smallest unit of `currency`: 1234 is 12.34 EUR. 0 asks about the
+             *     account.
              * @example 1234
              */
             readonly amount?: number;
@@ -4077,7 +4982,8 @@ export interface components {
              */
             readonly currency?: string;
             /**
-             * @description What the cardholder is charged, if the network converted `amount`: in the smallest unit of `billingCurrency`.
+             * @description What the cardholder is charged, if the network converted `amount`: in
+             *     the smallest unit of `billingCurrency`.
              * @example 1118
              */
             readonly billingAmount?: number;
@@ -4095,19 +5001,29 @@ export interface components {
              * @example purchase
              * @enum {string}
              */
-            readonly transactionType: "purchase" | "cash" | "cashback" | "quasiCash" | "refund" | "funding" | "credit" | "inquiry";
+            readonly transactionType:
+                | "purchase"
+                | "cash"
+                | "cashback"
+                | "quasiCash"
+                | "refund"
+                | "funding"
+                | "credit"
+                | "inquiry";
             readonly merchant?: {
                 /** @example 000000012345678 */
                 readonly id?: string;
                 /** @example TERM0001 */
                 readonly terminalId?: string;
                 /**
-                 * @description Must not contain control characters, unpaired surrogates or a card number.
+                 * @description Must not contain control characters, unpaired surrogates or a card
+                 *     number.
                  * @example Corner Bakery
                  */
                 readonly name?: string;
                 /**
-                 * @description Must not contain control characters, unpaired surrogates or a card number.
+                 * @description Must not contain control characters, unpaired surrogates or a card
+                 *     number.
                  * @example Madrid
                  */
                 readonly city?: string;
@@ -4144,18 +5060,44 @@ export interface components {
              * @description When it was answered.
              */
             readonly decidedAt: string;
-            /** @description From the arrival of the request to its last check, without the commit. */
+            /**
+             * @description From the arrival of the request to its last check, without the commit.
+             */
             readonly durationMs: number;
             readonly networkId: string;
             readonly requestId: string;
             readonly checks: readonly {
                 /**
-                 * @description `controls`: those without money. `shadow`: controls that decide nothing; they object. `answer`: of a repeat, whose first request was lost before it was answered.
+                 * @description `controls`: those without money. `shadow`: controls that decide
+                 *     nothing; they object. `answer`: of a repeat, whose first request was lost
+                 *     before it was answered.
                  * @enum {string}
                  */
-                readonly check: "card" | "postal_code" | "address_line" | "status" | "expiry" | "plastic" | "transaction_type" | "currency" | "shadow" | "controls" | "chip" | "cryptogram" | "card_value" | "cavv" | "offline_pin" | "pin_block" | "pin" | "cvv2" | "limits" | "decision" | "answer";
+                readonly check:
+                    | "card"
+                    | "postal_code"
+                    | "address_line"
+                    | "status"
+                    | "expiry"
+                    | "plastic"
+                    | "transaction_type"
+                    | "currency"
+                    | "shadow"
+                    | "controls"
+                    | "chip"
+                    | "cryptogram"
+                    | "card_value"
+                    | "cavv"
+                    | "offline_pin"
+                    | "pin_block"
+                    | "pin"
+                    | "cvv2"
+                    | "limits"
+                    | "decision"
+                    | "answer";
                 /**
-                 * @description `not_given`: the request had nothing to check. `blocked`: no try was left, and nothing was compared. `unresolved`: the HSM gave no answer.
+                 * @description `not_given`: the request had nothing to check. `blocked`: no try was
+                 *     left, and nothing was compared. `unresolved`: the HSM gave no answer.
                  * @enum {string}
                  */
                 readonly result: "passed" | "failed" | "not_given" | "blocked" | "unresolved";
@@ -4171,7 +5113,21 @@ export interface components {
                  *       "atc_jump"
                  *     ]
                  */
-                readonly findings?: readonly ("atc_jump" | "chip_declined" | "cryptogram_replayed" | "offline_pin_failed" | "offline_pin_blocked" | "command_failed" | "data_disagreement" | "data_missing" | "key_unknown" | "fallback" | "guessing" | "wrong_card_value" | "wrong_cavv")[];
+                readonly findings?: readonly (
+                    | "atc_jump"
+                    | "chip_declined"
+                    | "cryptogram_replayed"
+                    | "offline_pin_failed"
+                    | "offline_pin_blocked"
+                    | "command_failed"
+                    | "data_disagreement"
+                    | "data_missing"
+                    | "key_unknown"
+                    | "fallback"
+                    | "guessing"
+                    | "wrong_card_value"
+                    | "wrong_cavv"
+                )[];
                 /**
                  * @description The control that objected.
                  * @example limits.day
@@ -4184,10 +5140,16 @@ export interface components {
                  */
                 readonly owner?: "product" | "card";
                 /**
-                 * @description Of `decision`: who decided, the endpoint of the client or what stood in.
+                 * @description Of `decision`: who decided, the endpoint of the client or what stood
+                 *     in.
                  * @enum {string}
                  */
-                readonly decidedBy?: "endpoint" | "fallback:timeout" | "fallback:error" | "rule:timeout" | "rule:error";
+                readonly decidedBy?:
+                    | "endpoint"
+                    | "fallback:timeout"
+                    | "fallback:error"
+                    | "rule:timeout"
+                    | "rule:error";
                 /**
                  * @description Of `decision`: why it declined.
                  * @example insufficient_funds
@@ -4213,11 +5175,16 @@ export interface components {
              */
             readonly timeZone?: string;
             /**
-             * @description What all limits of the product and its cards count of a payment: what was approved, or what is open and was cleared. A payment keeps the basis under which it was approved. Default: authorized.
+             * @description What all limits of the product and its cards count of a payment: what
+             *     was approved, or what is open and was cleared. A payment keeps the basis under
+             *     which it was approved. Default: authorized.
              * @enum {string}
              */
             readonly limitBasis?: "authorized" | "cleared";
-            /** @description How many days the holds of its cards last; null (default): by the merchant's category. */
+            /**
+             * @description How many days the holds of its cards last; null (default): by the
+             *     merchant's category.
+             */
             readonly holdDays?: number | null;
             /** @description A block beats an allow. */
             readonly merchants?: {
@@ -4240,12 +5207,33 @@ export interface components {
             /** @description A block beats an allow. */
             readonly channels?: {
                 /** @description Null allows everything, and an empty list nothing. */
-                readonly allowed?: readonly ("chip" | "contactless" | "magstripe" | "ecommerce" | "moto" | "cash" | "cashback" | "quasiCash")[] | null;
-                readonly blocked?: readonly ("chip" | "contactless" | "magstripe" | "ecommerce" | "moto" | "cash" | "cashback" | "quasiCash")[];
+                readonly allowed?: readonly (
+                    | "chip"
+                    | "contactless"
+                    | "magstripe"
+                    | "ecommerce"
+                    | "moto"
+                    | "cash"
+                    | "cashback"
+                    | "quasiCash"
+                )[] | null;
+                readonly blocked?: readonly (
+                    | "chip"
+                    | "contactless"
+                    | "magstripe"
+                    | "ecommerce"
+                    | "moto"
+                    | "cash"
+                    | "cashback"
+                    | "quasiCash"
+                )[];
             };
             /** @description Whether the card can be used once. Default: false. */
             readonly singleUse?: boolean;
-            /** @description Whether the first merchant that the card is used at becomes the only one. Default: false. */
+            /**
+             * @description Whether the first merchant that the card is used at becomes the only
+             *     one. Default: false.
+             */
             readonly merchantLock?: boolean;
             readonly limits?: readonly components["schemas"]["SpendingLimit"][];
             /** @description Rules that are evaluated and recorded, and decide nothing. */
@@ -4254,7 +5242,10 @@ export interface components {
         readonly ReplayAsOperator: {
             /** @description The instant from which events are delivered. */
             readonly since: string;
-            /** @description The reason. It is stored enciphered beside the event; the client cannot read it. */
+            /**
+             * @description The reason. It is stored enciphered beside the event; the client cannot
+             *     read it.
+             */
             readonly reason: string;
         };
         readonly ReplayingAgain: {
@@ -4276,7 +5267,8 @@ export interface components {
              */
             readonly publicToken?: string;
             /**
-             * @description A client system: every entry about its acts. Not a network, an administrator, a person, or a client of the requester.
+             * @description A client system: every entry about its acts. Not a network, an
+             *     administrator, a person, or a client of the requester.
              * @example client-1
              */
             readonly clientId?: string;
@@ -4285,7 +5277,10 @@ export interface components {
         };
         readonly RotateSecret: {
             readonly overlapHours?: number;
-            /** @description SHA-256, in hexadecimal, of a secret of 43 characters that you generated from 256 random bits. Required if another person approves this. */
+            /**
+             * @description SHA-256, in hexadecimal, of a secret of 43 characters that you generated
+             *     from 256 random bits. Required if another person approves this.
+             */
             readonly secretHash?: string;
         };
         readonly RotatedClientSecret: {
@@ -4330,14 +5325,28 @@ export interface components {
              */
             readonly period: "transaction" | "day" | "week" | "month" | "lifetime";
             /** @description Only transactions of this channel count; null: all do. */
-            readonly channel?: ("chip" | "contactless" | "magstripe" | "ecommerce" | "moto" | "cash" | "cashback" | "quasiCash") | null;
-            /** @description In the smallest unit of the product's currency. Null is no limit, and 0 allows nothing. */
+            readonly channel?: (
+                | "chip"
+                | "contactless"
+                | "magstripe"
+                | "ecommerce"
+                | "moto"
+                | "cash"
+                | "cashback"
+                | "quasiCash"
+            ) | null;
+            /**
+             * @description In the smallest unit of the product's currency. Null is no limit, and 0
+             *     allows nothing.
+             */
             readonly maximumAmount?: number | null;
             /** @description Null is no limit, and 0 allows nothing. */
             readonly maximumCount?: number | null;
         };
         readonly SucceedAuditLog: {
-            /** @description The reason. Give no personal data: the text is published to auditors. */
+            /**
+             * @description The reason. Give no personal data: the text is published to auditors.
+             */
             readonly reason: string;
         };
         readonly Succession: {
@@ -4368,7 +5377,15 @@ export interface components {
              */
             readonly expiryDate: string;
             /** @enum {string} */
-            readonly status: "Lost" | "Stolen" | "Closed" | "Expired" | "Restricted" | "Destroyed" | "Inactive" | "Active";
+            readonly status:
+                | "Lost"
+                | "Stolen"
+                | "Closed"
+                | "Expired"
+                | "Restricted"
+                | "Destroyed"
+                | "Inactive"
+                | "Active";
             /** @enum {string} */
             readonly cardStatusCode: "00" | "02" | "41" | "43" | "46" | "54" | "62" | "83";
             readonly cardStatusDescription: string;
@@ -4384,7 +5401,9 @@ export interface components {
              * @enum {string}
              */
             readonly renewalType: "Manual" | "Automatic";
-            /** @description Whether a successor took its place, or it was reported as compromised. */
+            /**
+             * @description Whether a successor took its place, or it was reported as compromised.
+             */
             readonly retired: boolean;
             readonly pinStatus: {
                 /** @enum {string} */
@@ -4410,7 +5429,10 @@ export interface components {
                      */
                     readonly kind: "client" | "network" | "operator" | "service";
                     readonly id: string | null;
-                    /** @description The name of the person or the client at present; null if it is not known. */
+                    /**
+                     * @description The name of the person or the client at present; null if it is
+                     *     not known.
+                     */
                     readonly name: string | null;
                 };
                 readonly reason: string | null;
@@ -4430,7 +5452,10 @@ export interface components {
             /** @description The greatest number of plastics to take; by default 100. */
             readonly limit?: number;
         };
-        /** @description A `change` and a `disclosure` have `act`, an `attempt` has `attempt`, an `authorization` has `authorization`. */
+        /**
+         * @description A `change` and a `disclosure` have `act`, an `attempt` has `attempt`, an
+         *     `authorization` has `authorization`.
+         */
         readonly TimelineEntry: {
             /** Format: date-time */
             readonly at: string;
@@ -4451,7 +5476,10 @@ export interface components {
                      */
                     readonly kind: "client" | "network" | "operator" | "service";
                     readonly id: string | null;
-                    /** @description The name of the person or the client at present; null if it is not known. */
+                    /**
+                     * @description The name of the person or the client at present; null if it is
+                     *     not known.
+                     */
                     readonly name: string | null;
                 };
                 readonly requestId: string | null;
@@ -4496,13 +5524,64 @@ export interface components {
                  * @example wrong_pin
                  * @enum {string}
                  */
-                readonly declineReason?: "plastic_not_activated" | "card_not_activated" | "card_restricted" | "card_lost" | "card_stolen" | "card_closed" | "card_expired" | "plastic_retired" | "wrong_expiry_date" | "inquiry_not_supported" | "currency_not_supported" | "merchant_category_not_allowed" | "merchant_not_allowed" | "country_not_allowed" | "channel_not_allowed" | "chip_data_missing" | "chip_data_disagrees" | "invalid_chip_data" | "chip_declined" | "fallback_not_allowed" | "cryptogram_replayed" | "wrong_cryptogram" | "wrong_card_value" | "wrong_cavv" | "chip_pin_blocked" | "pin_missing" | "invalid_pin_block" | "wrong_pin" | "pin_blocked" | "wrong_cvv2" | "cvv2_blocked" | "transaction_reversed" | "invalid_amount" | "amount_over_limit" | "count_over_limit" | "do_not_honor" | "insufficient_funds" | "suspected_fraud" | "transaction_not_permitted" | "authentication_required" | "decision_unavailable" | "service_unavailable";
+                readonly declineReason?:
+                    | "plastic_not_activated"
+                    | "card_not_activated"
+                    | "card_restricted"
+                    | "card_lost"
+                    | "card_stolen"
+                    | "card_closed"
+                    | "card_expired"
+                    | "plastic_retired"
+                    | "wrong_expiry_date"
+                    | "inquiry_not_supported"
+                    | "currency_not_supported"
+                    | "merchant_category_not_allowed"
+                    | "merchant_not_allowed"
+                    | "country_not_allowed"
+                    | "channel_not_allowed"
+                    | "chip_data_missing"
+                    | "chip_data_disagrees"
+                    | "invalid_chip_data"
+                    | "chip_declined"
+                    | "fallback_not_allowed"
+                    | "cryptogram_replayed"
+                    | "wrong_cryptogram"
+                    | "wrong_card_value"
+                    | "wrong_cavv"
+                    | "chip_pin_blocked"
+                    | "pin_missing"
+                    | "invalid_pin_block"
+                    | "wrong_pin"
+                    | "pin_blocked"
+                    | "wrong_cvv2"
+                    | "cvv2_blocked"
+                    | "transaction_reversed"
+                    | "invalid_amount"
+                    | "amount_over_limit"
+                    | "count_over_limit"
+                    | "do_not_honor"
+                    | "insufficient_funds"
+                    | "suspected_fraud"
+                    | "transaction_not_permitted"
+                    | "authentication_required"
+                    | "decision_unavailable"
+                    | "service_unavailable";
                 /**
                  * @description What declined. On declines only.
                  * @example pin
                  * @enum {string}
                  */
-                readonly declinedBy?: "card" | "product_control" | "card_control" | "pin" | "cvv2" | "chip" | "client" | "fallback" | "service";
+                readonly declinedBy?:
+                    | "card"
+                    | "product_control"
+                    | "card_control"
+                    | "pin"
+                    | "cvv2"
+                    | "chip"
+                    | "client"
+                    | "fallback"
+                    | "service";
                 /**
                  * @description The control that declined, where one did.
                  * @example limits.day
@@ -4511,12 +5590,15 @@ export interface components {
                 /** @description One sentence to the cardholder. On declines only. */
                 readonly advice?: string;
                 /**
-                 * @description Whether the same purchase may succeed: `never`; `with_other_data`, such as the right PIN; `later`, after the card or the service has changed. On declines only.
+                 * @description Whether the same purchase may succeed: `never`; `with_other_data`,
+                 *     such as the right PIN; `later`, after the card or the service has changed. On
+                 *     declines only.
                  * @enum {string}
                  */
                 readonly retry?: "never" | "with_other_data" | "later";
                 /**
-                 * @description In the smallest unit of `currency`: 1234 is 12.34 EUR. 0 asks about the account.
+                 * @description In the smallest unit of `currency`: 1234 is 12.34 EUR. 0 asks about
+                 *     the account.
                  * @example 1234
                  */
                 readonly amount?: number;
@@ -4526,7 +5608,8 @@ export interface components {
                  */
                 readonly currency?: string;
                 /**
-                 * @description What the cardholder is charged, if the network converted `amount`: in the smallest unit of `billingCurrency`.
+                 * @description What the cardholder is charged, if the network converted `amount`:
+                 *     in the smallest unit of `billingCurrency`.
                  * @example 1118
                  */
                 readonly billingAmount?: number;
@@ -4544,19 +5627,29 @@ export interface components {
                  * @example purchase
                  * @enum {string}
                  */
-                readonly transactionType: "purchase" | "cash" | "cashback" | "quasiCash" | "refund" | "funding" | "credit" | "inquiry";
+                readonly transactionType:
+                    | "purchase"
+                    | "cash"
+                    | "cashback"
+                    | "quasiCash"
+                    | "refund"
+                    | "funding"
+                    | "credit"
+                    | "inquiry";
                 readonly merchant?: {
                     /** @example 000000012345678 */
                     readonly id?: string;
                     /** @example TERM0001 */
                     readonly terminalId?: string;
                     /**
-                     * @description Must not contain control characters, unpaired surrogates or a card number.
+                     * @description Must not contain control characters, unpaired surrogates or a
+                     *     card number.
                      * @example Corner Bakery
                      */
                     readonly name?: string;
                     /**
-                     * @description Must not contain control characters, unpaired surrogates or a card number.
+                     * @description Must not contain control characters, unpaired surrogates or a
+                     *     card number.
                      * @example Madrid
                      */
                     readonly city?: string;
@@ -4586,7 +5679,10 @@ export interface components {
             readonly publicTokens: readonly string[];
             /** @enum {string} */
             readonly kind: "pin" | "cvv";
-            /** @description The reason. It is stored enciphered beside the event; the client cannot read it. */
+            /**
+             * @description The reason. It is stored enciphered beside the event; the client cannot
+             *     read it.
+             */
             readonly reason: string;
         };
         readonly UnblockedCard: {
@@ -4603,9 +5699,15 @@ export interface components {
             readonly allowed: number | null;
             readonly used: number;
             readonly left: number | null;
-            /** @description The length of the sliding window in seconds. Null for tries, which an unblock restores, and for calls, which return steadily. */
+            /**
+             * @description The length of the sliding window in seconds. Null for tries, which an
+             *     unblock restores, and for calls, which return steadily.
+             */
             readonly windowSeconds: number | null;
-            /** @description Seconds until the next use. 0: a use is left. Null: an act has to restore the uses. */
+            /**
+             * @description Seconds until the next use. 0: a use is left. Null: an act has to
+             *     restore the uses.
+             */
             readonly freeInSeconds: number | null;
             /**
              * @description The source of the value.
@@ -4662,9 +5764,20 @@ export interface components {
             /** Format: date-time */
             readonly createdAt: string;
             readonly disabledAt: string | null;
-            /** @description The receiver answered 410, three days of attempts failed, an operator or the client disabled it; null while it is enabled. */
-            readonly disabledReason: ("receiver_gone" | "not_delivered" | "operator" | "client") | null;
-            /** @description The deliveries of the last 24 hours by their result, among the newest 1,000 of the webhook. */
+            /**
+             * @description The receiver answered 410, three days of attempts failed, an operator or
+             *     the client disabled it; null while it is enabled.
+             */
+            readonly disabledReason: (
+                | "receiver_gone"
+                | "not_delivered"
+                | "operator"
+                | "client"
+            ) | null;
+            /**
+             * @description The deliveries of the last 24 hours by their result, among the newest
+             *     1,000 of the webhook.
+             */
             readonly lastDay: {
                 readonly delivered: number;
                 /** @description At least one attempt failed; another follows. */
@@ -4673,7 +5786,10 @@ export interface components {
                 readonly waiting: number;
                 /** @description No attempt follows. */
                 readonly failed: number;
-                /** @description The newest delivery that is retried or failed, with its last attempt. */
+                /**
+                 * @description The newest delivery that is retried or failed, with its last
+                 *     attempt.
+                 */
                 readonly lastFailure: {
                     readonly deliveryId: string;
                     readonly type: string;
@@ -4733,7 +5849,10 @@ export interface components {
                 readonly "application/problem+json": components["schemas"]["Problem"];
             };
         };
-        /** @description `idempotency_key_in_use`: A request with this Idempotency-Key is still running. */
+        /**
+         * @description `idempotency_key_in_use`: A request with this Idempotency-Key is still
+         *     running.
+         */
         readonly IdempotencyKeyInUse: {
             headers: {
                 readonly "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -4883,7 +6002,11 @@ export interface components {
         };
     };
     parameters: {
-        /** @description Any 1 to 255 visible ASCII characters, new for each new request. A repeat with the same key returns the first 2xx answer for 24 hours, and has no second effect. */
+        /**
+         * @description Any 1 to 255 visible ASCII characters, new for each new request. A repeat
+         *     with the same key returns the first 2xx answer for 24 hours, and has no second
+         *     effect.
+         */
         readonly IdempotencyKey: string;
     };
     requestBodies: never;
@@ -4894,7 +6017,8 @@ export interface components {
          */
         readonly "Api-Version": string;
         /**
-         * @description The audit log entry of the disclosure: the `id` of its event. Its receipt is at `/receipts/{entry}`.
+         * @description The audit log entry of the disclosure: the `id` of its event. Its receipt is
+         *     at `/receipts/{entry}`.
          * @example 01966c8e-9c3a-7b5f-8e21-4d0f6a7b8c9d
          */
         readonly "Audit-Entry": string;
@@ -5005,7 +6129,11 @@ export interface operations {
         readonly parameters: {
             readonly query?: never;
             readonly header?: {
-                /** @description Any 1 to 255 visible ASCII characters, new for each new request. A repeat with the same key returns the first 2xx answer for 24 hours, and has no second effect. */
+                /**
+                 * @description Any 1 to 255 visible ASCII characters, new for each new request. A
+                 *     repeat with the same key returns the first 2xx answer for 24 hours, and has
+                 *     no second effect.
+                 */
                 readonly "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
             };
             readonly path?: never;
@@ -5026,12 +6154,22 @@ export interface operations {
                     /** @description Must be a month YYYY-MM. */
                     readonly expiryDate?: string;
                     /** @enum {string} */
-                    readonly entryMode: "chip" | "contactless" | "magstripe" | "atm" | "ecommerce" | "moto";
+                    readonly entryMode:
+                        | "chip"
+                        | "contactless"
+                        | "magstripe"
+                        | "atm"
+                        | "ecommerce"
+                        | "moto";
                     /** @description Must be 1 to 35 letters, digits and dashes. */
                     readonly reference: string;
                     readonly pinBlock?: {
                         /** @enum {string} */
-                        readonly format: "ISO_FORMAT_0" | "ISO_FORMAT_1" | "ISO_FORMAT_3" | "ISO_FORMAT_4";
+                        readonly format:
+                            | "ISO_FORMAT_0"
+                            | "ISO_FORMAT_1"
+                            | "ISO_FORMAT_3"
+                            | "ISO_FORMAT_4";
                         /** @description The name of a zone key of the network. */
                         readonly key: string;
                         readonly data: string;
@@ -5039,9 +6177,15 @@ export interface operations {
                     readonly cvv2?: string;
                     /** @description To be compared with the address of the card. */
                     readonly cardholderAddress?: {
-                        /** @description Must not contain control characters, unpaired surrogates or a card number. */
+                        /**
+                         * @description Must not contain control characters, unpaired surrogates or
+                         *     a card number.
+                         */
                         readonly postalCode?: string;
-                        /** @description Must not contain control characters, unpaired surrogates or a card number. */
+                        /**
+                         * @description Must not contain control characters, unpaired surrogates or
+                         *     a card number.
+                         */
                         readonly addressLine?: string;
                     };
                     /** @description The data of the chip. */
@@ -5054,14 +6198,26 @@ export interface operations {
                          */
                         readonly panSequenceNumber?: string;
                     };
-                    /** @description Track 2 of the stripe, or the equivalent data of the chip, without sentinels. With `entryMode` `contactless` and without `chip`: the track of a contactless stripe. With `atm` and without `chip`: of a stripe. Not with `ecommerce` and `moto`. */
+                    /**
+                     * @description Track 2 of the stripe, or the equivalent data of the chip,
+                     *     without sentinels. With `entryMode` `contactless` and without `chip`: the
+                     *     track of a contactless stripe. With `atm` and without `chip`: of a
+                     *     stripe. Not with `ecommerce` and `moto`.
+                     */
                     readonly track2?: string;
-                    /** @description The stripe was read at a terminal that can read chips. With `entryMode` `magstripe` or `atm`. */
+                    /**
+                     * @description The stripe was read at a terminal that can read chips. With
+                     *     `entryMode` `magstripe` or `atm`.
+                     */
                     readonly fallback?: boolean;
-                    /** @description The value of a 3-D Secure authentication: 20 bytes in hexadecimal digits. Decode a value in base64 first. */
+                    /**
+                     * @description The value of a 3-D Secure authentication: 20 bytes in
+                     *     hexadecimal digits. Decode a value in base64 first.
+                     */
                     readonly cavv?: string;
                     /**
-                     * @description In the smallest unit of `currency`: 1234 is 12.34 EUR. 0 asks about the account.
+                     * @description In the smallest unit of `currency`: 1234 is 12.34 EUR. 0 asks
+                     *     about the account.
                      * @example 1234
                      */
                     readonly amount?: number;
@@ -5071,7 +6227,8 @@ export interface operations {
                      */
                     readonly currency?: string;
                     /**
-                     * @description What the cardholder is charged, if the network converted `amount`: in the smallest unit of `billingCurrency`.
+                     * @description What the cardholder is charged, if the network converted
+                     *     `amount`: in the smallest unit of `billingCurrency`.
                      * @example 1118
                      */
                     readonly billingAmount?: number;
@@ -5086,22 +6243,35 @@ export interface operations {
                      */
                     readonly cashbackAmount?: number;
                     /**
-                     * @description Default: `purchase`. `quasiCash`: what is as good as cash. `refund` returns a purchase, `credit` pays other money to the card, `funding` takes money for another account. `inquiry` asks for the balance, and is declined.
+                     * @description Default: `purchase`. `quasiCash`: what is as good as cash.
+                     *     `refund` returns a purchase, `credit` pays other money to the card,
+                     *     `funding` takes money for another account. `inquiry` asks for the
+                     *     balance, and is declined.
                      * @enum {string}
                      */
-                    readonly transactionType?: "purchase" | "cash" | "cashback" | "quasiCash" | "refund" | "funding" | "credit" | "inquiry";
+                    readonly transactionType?:
+                        | "purchase"
+                        | "cash"
+                        | "cashback"
+                        | "quasiCash"
+                        | "refund"
+                        | "funding"
+                        | "credit"
+                        | "inquiry";
                     readonly merchant?: {
                         /** @example 000000012345678 */
                         readonly id?: string;
                         /** @example TERM0001 */
                         readonly terminalId?: string;
                         /**
-                         * @description Must not contain control characters, unpaired surrogates or a card number.
+                         * @description Must not contain control characters, unpaired surrogates or
+                         *     a card number.
                          * @example Corner Bakery
                          */
                         readonly name?: string;
                         /**
-                         * @description Must not contain control characters, unpaired surrogates or a card number.
+                         * @description Must not contain control characters, unpaired surrogates or
+                         *     a card number.
                          * @example Madrid
                          */
                         readonly city?: string;
@@ -5121,14 +6291,21 @@ export interface operations {
                      * @example 123456789012345
                      */
                     readonly networkTransactionId?: string;
-                    /** @description Whether the terminal can take a part of `amount`. A purchase that is over a limit is then approved in part, with `10` and `approvedAmount`. Default: false. */
+                    /**
+                     * @description Whether the terminal can take a part of `amount`. A purchase
+                     *     that is over a limit is then approved in part, with `10` and
+                     *     `approvedAmount`. Default: false.
+                     */
                     readonly partialAllowed?: boolean;
                     /**
                      * Format: uuid
                      * @description The payment that the request raises by its amount: an increment.
                      */
                     readonly paymentId?: string;
-                    /** @description Whether the request raises the payment with its `networkTransactionId`. */
+                    /**
+                     * @description Whether the request raises the payment with its
+                     *     `networkTransactionId`.
+                     */
                     readonly isIncrement?: boolean;
                     /** @description The network's own expiry of the hold. */
                     readonly holdExpiresAt?: string;
@@ -5197,7 +6374,8 @@ export interface operations {
                  */
                 readonly "application/json": {
                     /**
-                     * @description The network's own id of the reversal. A repeat with it gets the first result.
+                     * @description The network's own id of the reversal. A repeat with it gets the
+                     *     first result.
                      * @example 20261127-000042
                      */
                     readonly reversalId: string;
@@ -5216,7 +6394,8 @@ export interface operations {
                     /** @description Must be 1 to 35 letters, digits and dashes. */
                     readonly reference?: string;
                     /**
-                     * @description In the smallest unit of `currency`: 1234 is 12.34 EUR. 0 asks about the account.
+                     * @description In the smallest unit of `currency`: 1234 is 12.34 EUR. 0 asks
+                     *     about the account.
                      * @example 1234
                      */
                     readonly amount?: number;
@@ -5226,7 +6405,8 @@ export interface operations {
                      */
                     readonly currency?: string;
                     /**
-                     * @description Whether `amount` is what is taken back (default), or what remains of the transaction, as in ISO 8583, field 95.
+                     * @description Whether `amount` is what is taken back (default), or what
+                     *     remains of the transaction, as in ISO 8583, field 95.
                      * @enum {string}
                      */
                     readonly amountIs?: "takenBack" | "remaining";
@@ -5283,7 +6463,8 @@ export interface operations {
                  */
                 readonly "application/json": {
                     /**
-                     * @description The network's own id of the advice. A repeat with it gets the first result.
+                     * @description The network's own id of the advice. A repeat with it gets the
+                     *     first result.
                      * @example 20261127-000042
                      */
                     readonly adviceId: string;
@@ -5302,7 +6483,8 @@ export interface operations {
                     /** @description Must be 1 to 35 letters, digits and dashes. */
                     readonly reference?: string;
                     /**
-                     * @description In the smallest unit of `currency`: 1234 is 12.34 EUR. 0 asks about the account.
+                     * @description In the smallest unit of `currency`: 1234 is 12.34 EUR. 0 asks
+                     *     about the account.
                      * @example 1234
                      */
                     readonly amount: number;
@@ -5317,12 +6499,14 @@ export interface operations {
                         /** @example TERM0001 */
                         readonly terminalId?: string;
                         /**
-                         * @description Must not contain control characters, unpaired surrogates or a card number.
+                         * @description Must not contain control characters, unpaired surrogates or
+                         *     a card number.
                          * @example Corner Bakery
                          */
                         readonly name?: string;
                         /**
-                         * @description Must not contain control characters, unpaired surrogates or a card number.
+                         * @description Must not contain control characters, unpaired surrogates or
+                         *     a card number.
                          * @example Madrid
                          */
                         readonly city?: string;
@@ -5393,7 +6577,8 @@ export interface operations {
                 readonly "application/json": {
                     readonly clearings: readonly {
                         /**
-                         * @description The network's own id of the clearing. A repeat with it gets the first result.
+                         * @description The network's own id of the clearing. A repeat with it gets
+                         *     the first result.
                          * @example 20261127-000042
                          */
                         readonly clearingId: string;
@@ -5412,7 +6597,8 @@ export interface operations {
                         /** @description Must be 1 to 35 letters, digits and dashes. */
                         readonly reference?: string;
                         /**
-                         * @description In the smallest unit of `currency`: 1234 is 12.34 EUR. 0 asks about the account.
+                         * @description In the smallest unit of `currency`: 1234 is 12.34 EUR. 0
+                         *     asks about the account.
                          * @example 1234
                          */
                         readonly amount: number;
@@ -5427,12 +6613,14 @@ export interface operations {
                             /** @example TERM0001 */
                             readonly terminalId?: string;
                             /**
-                             * @description Must not contain control characters, unpaired surrogates or a card number.
+                             * @description Must not contain control characters, unpaired surrogates
+                             *     or a card number.
                              * @example Corner Bakery
                              */
                             readonly name?: string;
                             /**
-                             * @description Must not contain control characters, unpaired surrogates or a card number.
+                             * @description Must not contain control characters, unpaired surrogates
+                             *     or a card number.
                              * @example Madrid
                              */
                             readonly city?: string;
@@ -5447,9 +6635,13 @@ export interface operations {
                              */
                             readonly categoryCode?: string;
                         };
-                        /** @description Whether the money moves back to the card. Default: false. */
+                        /**
+                         * @description Whether the money moves back to the card. Default: false.
+                         */
                         readonly isRefund?: boolean;
-                        /** @description Whether no clearing of the payment follows. Default: true. */
+                        /**
+                         * @description Whether no clearing of the payment follows. Default: true.
+                         */
                         readonly isFinal?: boolean;
                     }[];
                 };
@@ -5588,10 +6780,17 @@ export interface operations {
                 content: {
                     readonly "application/json": {
                         /**
-                         * @description Whether the chip has the latest change of the PIN, as the status of the PIN.
+                         * @description Whether the chip has the latest change of the PIN, as the
+                         *     status of the PIN.
                          * @enum {string}
                          */
-                        readonly chipUpdate: "none" | "pending" | "sent" | "done" | "failed" | "unconfirmed";
+                        readonly chipUpdate:
+                            | "none"
+                            | "pending"
+                            | "sent"
+                            | "done"
+                            | "failed"
+                            | "unconfirmed";
                         readonly chips: readonly {
                             /** @example 00 */
                             readonly panSequenceNumber: string;
@@ -5609,16 +6808,30 @@ export interface operations {
                         }[];
                         readonly commands: readonly {
                             /**
-                             * @description The `sequence` of the event that reports the queueing; tag 9F18 in messages.
+                             * @description The `sequence` of the event that reports the queueing;
+                             *     tag 9F18 in messages.
                              * @example 7
                              */
                             readonly commandNumber: number;
                             /** @enum {string} */
-                            readonly command: "change_pin" | "unblock_pin" | "block_application" | "unblock_application" | "block_card" | "put_data";
+                            readonly command:
+                                | "change_pin"
+                                | "unblock_pin"
+                                | "block_application"
+                                | "unblock_application"
+                                | "block_card"
+                                | "put_data";
                             /** @enum {string} */
-                            readonly state: "pending" | "sent" | "done" | "failed" | "unconfirmed" | "superseded";
+                            readonly state:
+                                | "pending"
+                                | "sent"
+                                | "done"
+                                | "failed"
+                                | "unconfirmed"
+                                | "superseded";
                             /**
-                             * @description The chip that it is for, or that an answer carried it to.
+                             * @description The chip that it is for, or that an answer carried it
+                             *     to.
                              * @example 00
                              */
                             readonly panSequenceNumber?: string;
@@ -5736,7 +6949,11 @@ export interface operations {
         readonly parameters: {
             readonly query?: never;
             readonly header?: {
-                /** @description Any 1 to 255 visible ASCII characters, new for each new request. A repeat with the same key returns the first 2xx answer for 24 hours, and has no second effect. */
+                /**
+                 * @description Any 1 to 255 visible ASCII characters, new for each new request. A
+                 *     repeat with the same key returns the first 2xx answer for 24 hours, and has
+                 *     no second effect.
+                 */
                 readonly "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
             };
             readonly path: {
@@ -5772,7 +6989,8 @@ export interface operations {
             readonly 403: components["responses"]["InsufficientScope"];
             readonly 404: components["responses"]["CardNotFound"];
             /**
-             * @description `idempotency_key_in_use`: A request with this Idempotency-Key is still running.
+             * @description `idempotency_key_in_use`: A request with this Idempotency-Key is still
+             *     running.
              *
              *     `card_status_conflict`: The card cannot move to this status.
              */
@@ -5814,7 +7032,11 @@ export interface operations {
         readonly parameters: {
             readonly query?: never;
             readonly header?: {
-                /** @description Any 1 to 255 visible ASCII characters, new for each new request. A repeat with the same key returns the first 2xx answer for 24 hours, and has no second effect. */
+                /**
+                 * @description Any 1 to 255 visible ASCII characters, new for each new request. A
+                 *     repeat with the same key returns the first 2xx answer for 24 hours, and has
+                 *     no second effect.
+                 */
                 readonly "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
             };
             readonly path: {
@@ -5850,7 +7072,8 @@ export interface operations {
             readonly 403: components["responses"]["InsufficientScope"];
             readonly 404: components["responses"]["CardNotFound"];
             /**
-             * @description `idempotency_key_in_use`: A request with this Idempotency-Key is still running.
+             * @description `idempotency_key_in_use`: A request with this Idempotency-Key is still
+             *     running.
              *
              *     `card_status_conflict`: The card cannot move to this status.
              */
@@ -5892,7 +7115,11 @@ export interface operations {
         readonly parameters: {
             readonly query?: never;
             readonly header?: {
-                /** @description Any 1 to 255 visible ASCII characters, new for each new request. A repeat with the same key returns the first 2xx answer for 24 hours, and has no second effect. */
+                /**
+                 * @description Any 1 to 255 visible ASCII characters, new for each new request. A
+                 *     repeat with the same key returns the first 2xx answer for 24 hours, and has
+                 *     no second effect.
+                 */
                 readonly "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
             };
             readonly path: {
@@ -5928,7 +7155,8 @@ export interface operations {
             readonly 403: components["responses"]["InsufficientScope"];
             readonly 404: components["responses"]["CardNotFound"];
             /**
-             * @description `idempotency_key_in_use`: A request with this Idempotency-Key is still running.
+             * @description `idempotency_key_in_use`: A request with this Idempotency-Key is still
+             *     running.
              *
              *     `card_closed`: The card is closed permanently.
              */
@@ -5970,7 +7198,11 @@ export interface operations {
         readonly parameters: {
             readonly query?: never;
             readonly header?: {
-                /** @description Any 1 to 255 visible ASCII characters, new for each new request. A repeat with the same key returns the first 2xx answer for 24 hours, and has no second effect. */
+                /**
+                 * @description Any 1 to 255 visible ASCII characters, new for each new request. A
+                 *     repeat with the same key returns the first 2xx answer for 24 hours, and has
+                 *     no second effect.
+                 */
                 readonly "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
             };
             readonly path: {
@@ -6006,7 +7238,8 @@ export interface operations {
             readonly 403: components["responses"]["InsufficientScope"];
             readonly 404: components["responses"]["CardNotFound"];
             /**
-             * @description `idempotency_key_in_use`: A request with this Idempotency-Key is still running.
+             * @description `idempotency_key_in_use`: A request with this Idempotency-Key is still
+             *     running.
              *
              *     `card_closed`: The card is closed permanently.
              */
@@ -6048,7 +7281,11 @@ export interface operations {
         readonly parameters: {
             readonly query?: never;
             readonly header?: {
-                /** @description Any 1 to 255 visible ASCII characters, new for each new request. A repeat with the same key returns the first 2xx answer for 24 hours, and has no second effect. */
+                /**
+                 * @description Any 1 to 255 visible ASCII characters, new for each new request. A
+                 *     repeat with the same key returns the first 2xx answer for 24 hours, and has
+                 *     no second effect.
+                 */
                 readonly "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
             };
             readonly path?: never;
@@ -6128,7 +7365,11 @@ export interface operations {
         readonly parameters: {
             readonly query?: never;
             readonly header?: {
-                /** @description Any 1 to 255 visible ASCII characters, new for each new request. A repeat with the same key returns the first 2xx answer for 24 hours, and has no second effect. */
+                /**
+                 * @description Any 1 to 255 visible ASCII characters, new for each new request. A
+                 *     repeat with the same key returns the first 2xx answer for 24 hours, and has
+                 *     no second effect.
+                 */
                 readonly "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
             };
             readonly path: {
@@ -6230,7 +7471,11 @@ export interface operations {
         readonly parameters: {
             readonly query?: never;
             readonly header?: {
-                /** @description Any 1 to 255 visible ASCII characters, new for each new request. A repeat with the same key returns the first 2xx answer for 24 hours, and has no second effect. */
+                /**
+                 * @description Any 1 to 255 visible ASCII characters, new for each new request. A
+                 *     repeat with the same key returns the first 2xx answer for 24 hours, and has
+                 *     no second effect.
+                 */
                 readonly "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
             };
             readonly path?: never;
@@ -6340,7 +7585,11 @@ export interface operations {
         readonly parameters: {
             readonly query?: never;
             readonly header?: {
-                /** @description Any 1 to 255 visible ASCII characters, new for each new request. A repeat with the same key returns the first 2xx answer for 24 hours, and has no second effect. */
+                /**
+                 * @description Any 1 to 255 visible ASCII characters, new for each new request. A
+                 *     repeat with the same key returns the first 2xx answer for 24 hours, and has
+                 *     no second effect.
+                 */
                 readonly "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
             };
             readonly path: {
@@ -6440,7 +7689,11 @@ export interface operations {
         readonly parameters: {
             readonly query?: never;
             readonly header?: {
-                /** @description Any 1 to 255 visible ASCII characters, new for each new request. A repeat with the same key returns the first 2xx answer for 24 hours, and has no second effect. */
+                /**
+                 * @description Any 1 to 255 visible ASCII characters, new for each new request. A
+                 *     repeat with the same key returns the first 2xx answer for 24 hours, and has
+                 *     no second effect.
+                 */
                 readonly "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
             };
             readonly path: {
@@ -6491,7 +7744,8 @@ export interface operations {
                 };
             };
             /**
-             * @description `idempotency_key_in_use`: A request with this Idempotency-Key is still running.
+             * @description `idempotency_key_in_use`: A request with this Idempotency-Key is still
+             *     running.
              *
              *     `delivery_conflict`: The plastic cannot have this delivery status now.
              */
@@ -6717,8 +7971,76 @@ export interface operations {
                 readonly clientId?: string;
                 readonly outcome?: "approved" | "declined";
                 /** @description ISO 8583, field 39. */
-                readonly responseCode?: "00" | "03" | "05" | "10" | "13" | "14" | "41" | "43" | "46" | "51" | "54" | "55" | "57" | "59" | "61" | "62" | "65" | "75" | "78" | "86" | "88" | "91" | "94" | "96" | "1A" | "N7";
-                readonly declineReason?: "plastic_not_activated" | "card_not_activated" | "card_restricted" | "card_lost" | "card_stolen" | "card_closed" | "card_expired" | "plastic_retired" | "wrong_expiry_date" | "inquiry_not_supported" | "currency_not_supported" | "merchant_category_not_allowed" | "merchant_not_allowed" | "country_not_allowed" | "channel_not_allowed" | "chip_data_missing" | "chip_data_disagrees" | "invalid_chip_data" | "chip_declined" | "fallback_not_allowed" | "cryptogram_replayed" | "wrong_cryptogram" | "wrong_card_value" | "wrong_cavv" | "chip_pin_blocked" | "pin_missing" | "invalid_pin_block" | "wrong_pin" | "pin_blocked" | "wrong_cvv2" | "cvv2_blocked" | "transaction_reversed" | "invalid_amount" | "amount_over_limit" | "count_over_limit" | "do_not_honor" | "insufficient_funds" | "suspected_fraud" | "transaction_not_permitted" | "authentication_required" | "decision_unavailable" | "service_unavailable";
+                readonly responseCode?:
+                    | "00"
+                    | "03"
+                    | "05"
+                    | "10"
+                    | "13"
+                    | "14"
+                    | "41"
+                    | "43"
+                    | "46"
+                    | "51"
+                    | "54"
+                    | "55"
+                    | "57"
+                    | "59"
+                    | "61"
+                    | "62"
+                    | "65"
+                    | "75"
+                    | "78"
+                    | "86"
+                    | "88"
+                    | "91"
+                    | "94"
+                    | "96"
+                    | "1A"
+                    | "N7";
+                readonly declineReason?:
+                    | "plastic_not_activated"
+                    | "card_not_activated"
+                    | "card_restricted"
+                    | "card_lost"
+                    | "card_stolen"
+                    | "card_closed"
+                    | "card_expired"
+                    | "plastic_retired"
+                    | "wrong_expiry_date"
+                    | "inquiry_not_supported"
+                    | "currency_not_supported"
+                    | "merchant_category_not_allowed"
+                    | "merchant_not_allowed"
+                    | "country_not_allowed"
+                    | "channel_not_allowed"
+                    | "chip_data_missing"
+                    | "chip_data_disagrees"
+                    | "invalid_chip_data"
+                    | "chip_declined"
+                    | "fallback_not_allowed"
+                    | "cryptogram_replayed"
+                    | "wrong_cryptogram"
+                    | "wrong_card_value"
+                    | "wrong_cavv"
+                    | "chip_pin_blocked"
+                    | "pin_missing"
+                    | "invalid_pin_block"
+                    | "wrong_pin"
+                    | "pin_blocked"
+                    | "wrong_cvv2"
+                    | "cvv2_blocked"
+                    | "transaction_reversed"
+                    | "invalid_amount"
+                    | "amount_over_limit"
+                    | "count_over_limit"
+                    | "do_not_honor"
+                    | "insufficient_funds"
+                    | "suspected_fraud"
+                    | "transaction_not_permitted"
+                    | "authentication_required"
+                    | "decision_unavailable"
+                    | "service_unavailable";
                 readonly from?: string;
                 /** @description The end, excluded. */
                 readonly to?: string;
@@ -6873,7 +8195,11 @@ export interface operations {
         readonly parameters: {
             readonly query?: never;
             readonly header?: {
-                /** @description Any 1 to 255 visible ASCII characters, new for each new request. A repeat with the same key returns the first 2xx answer for 24 hours, and has no second effect. */
+                /**
+                 * @description Any 1 to 255 visible ASCII characters, new for each new request. A
+                 *     repeat with the same key returns the first 2xx answer for 24 hours, and has
+                 *     no second effect.
+                 */
                 readonly "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
             };
             readonly path?: never;
@@ -6896,12 +8222,21 @@ export interface operations {
                 readonly "application/json": {
                     /** @enum {string} */
                     readonly family: "installation" | "zone" | "zone-master";
-                    /** @description Must not contain control characters, unpaired surrogates or a card number. */
+                    /**
+                     * @description Must not contain control characters, unpaired surrogates or a
+                     *     card number.
+                     */
                     readonly key: string;
                     readonly clientId?: string;
-                    readonly pinBlockFormats?: readonly ("ISO_FORMAT_0" | "ISO_FORMAT_1" | "ISO_FORMAT_3" | "ISO_FORMAT_4")[];
+                    readonly pinBlockFormats?: readonly (
+                        | "ISO_FORMAT_0"
+                        | "ISO_FORMAT_1"
+                        | "ISO_FORMAT_3"
+                        | "ISO_FORMAT_4"
+                    )[];
                     /**
-                     * @description The usage of a zone's MAC key (X9.143, table 5), instead of `pinBlockFormats`.
+                     * @description The usage of a zone's MAC key (X9.143, table 5), instead of
+                     *     `pinBlockFormats`.
                      * @enum {string}
                      */
                     readonly macUsage?: "M0" | "M1" | "M3" | "M6";
@@ -6932,7 +8267,8 @@ export interface operations {
             readonly 401: components["responses"]["Unauthenticated"];
             readonly 403: components["responses"]["InsufficientScope"];
             /**
-             * @description `idempotency_key_in_use`: A request with this Idempotency-Key is still running.
+             * @description `idempotency_key_in_use`: A request with this Idempotency-Key is still
+             *     running.
              *
              *     `key_in_use`: The key is still needed, or not yet ready.
              */
@@ -7014,7 +8350,11 @@ export interface operations {
         readonly parameters: {
             readonly query?: never;
             readonly header?: {
-                /** @description Any 1 to 255 visible ASCII characters, new for each new request. A repeat with the same key returns the first 2xx answer for 24 hours, and has no second effect. */
+                /**
+                 * @description Any 1 to 255 visible ASCII characters, new for each new request. A
+                 *     repeat with the same key returns the first 2xx answer for 24 hours, and has
+                 *     no second effect.
+                 */
                 readonly "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
             };
             readonly path: {
@@ -7052,7 +8392,8 @@ export interface operations {
             readonly 403: components["responses"]["InsufficientScope"];
             readonly 404: components["responses"]["NotFound"];
             /**
-             * @description `idempotency_key_in_use`: A request with this Idempotency-Key is still running.
+             * @description `idempotency_key_in_use`: A request with this Idempotency-Key is still
+             *     running.
              *
              *     `key_in_use`: The key is still needed, or not yet ready.
              */
@@ -7094,7 +8435,11 @@ export interface operations {
         readonly parameters: {
             readonly query?: never;
             readonly header?: {
-                /** @description Any 1 to 255 visible ASCII characters, new for each new request. A repeat with the same key returns the first 2xx answer for 24 hours, and has no second effect. */
+                /**
+                 * @description Any 1 to 255 visible ASCII characters, new for each new request. A
+                 *     repeat with the same key returns the first 2xx answer for 24 hours, and has
+                 *     no second effect.
+                 */
                 readonly "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
             };
             readonly path?: never;
@@ -7146,7 +8491,8 @@ export interface operations {
             readonly 401: components["responses"]["Unauthenticated"];
             readonly 403: components["responses"]["InsufficientScope"];
             /**
-             * @description `idempotency_key_in_use`: A request with this Idempotency-Key is still running.
+             * @description `idempotency_key_in_use`: A request with this Idempotency-Key is still
+             *     running.
              *
              *     `key_in_use`: The key is still needed, or not yet ready.
              */
@@ -7190,7 +8536,11 @@ export interface operations {
         readonly parameters: {
             readonly query?: never;
             readonly header?: {
-                /** @description Any 1 to 255 visible ASCII characters, new for each new request. A repeat with the same key returns the first 2xx answer for 24 hours, and has no second effect. */
+                /**
+                 * @description Any 1 to 255 visible ASCII characters, new for each new request. A
+                 *     repeat with the same key returns the first 2xx answer for 24 hours, and has
+                 *     no second effect.
+                 */
                 readonly "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
             };
             readonly path?: never;
@@ -7207,23 +8557,36 @@ export interface operations {
                  *         "ISO_FORMAT_0"
                  *       ],
                  *       "zoneMasterKey": "zone-master-a",
-                 *       "keyBlock": "D0112P0AE00E0000B82679114F470F540165EDFBF7E250FCEA43F810D215F8D207E2E417C07156A27E8E31DA05F7425509593D03A457DC34",
+                 *       "keyBlock":
+                 *       "D0112P0AE00E0000B82679114F470F540165EDFBF7E250FCEA43F810D215F8D207E2E417C07156A27E8E31DA05F7425509593D03A457DC34",
                  *       "keyCheckValue": "08D7B4"
                  *     }
                  */
                 readonly "application/json": {
                     /** @enum {string} */
                     readonly family: "installation" | "zone" | "zone-master";
-                    /** @description Must not contain control characters, unpaired surrogates or a card number. */
+                    /**
+                     * @description Must not contain control characters, unpaired surrogates or a
+                     *     card number.
+                     */
                     readonly key: string;
                     readonly clientId?: string;
-                    readonly pinBlockFormats?: readonly ("ISO_FORMAT_0" | "ISO_FORMAT_1" | "ISO_FORMAT_3" | "ISO_FORMAT_4")[];
+                    readonly pinBlockFormats?: readonly (
+                        | "ISO_FORMAT_0"
+                        | "ISO_FORMAT_1"
+                        | "ISO_FORMAT_3"
+                        | "ISO_FORMAT_4"
+                    )[];
                     /**
-                     * @description The usage of a zone's MAC key (X9.143, table 5), instead of `pinBlockFormats`.
+                     * @description The usage of a zone's MAC key (X9.143, table 5), instead of
+                     *     `pinBlockFormats`.
                      * @enum {string}
                      */
                     readonly macUsage?: "M0" | "M1" | "M3" | "M6";
-                    /** @description Must not contain control characters, unpaired surrogates or a card number. */
+                    /**
+                     * @description Must not contain control characters, unpaired surrogates or a
+                     *     card number.
+                     */
                     readonly zoneMasterKey: string;
                     readonly keyBlock: string;
                     /** @description Three bytes or more, in hexadecimal. */
@@ -7251,7 +8614,8 @@ export interface operations {
             readonly 401: components["responses"]["Unauthenticated"];
             readonly 403: components["responses"]["InsufficientScope"];
             /**
-             * @description `idempotency_key_in_use`: A request with this Idempotency-Key is still running.
+             * @description `idempotency_key_in_use`: A request with this Idempotency-Key is still
+             *     running.
              *
              *     `key_in_use`: The key is still needed, or not yet ready.
              */
@@ -7295,7 +8659,11 @@ export interface operations {
         readonly parameters: {
             readonly query?: never;
             readonly header?: {
-                /** @description Any 1 to 255 visible ASCII characters, new for each new request. A repeat with the same key returns the first 2xx answer for 24 hours, and has no second effect. */
+                /**
+                 * @description Any 1 to 255 visible ASCII characters, new for each new request. A
+                 *     repeat with the same key returns the first 2xx answer for 24 hours, and has
+                 *     no second effect.
+                 */
                 readonly "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
             };
             readonly path?: never;
@@ -7311,11 +8679,17 @@ export interface operations {
                  *     }
                  */
                 readonly "application/json": {
-                    /** @description Must not contain control characters, unpaired surrogates or a card number. */
+                    /**
+                     * @description Must not contain control characters, unpaired surrogates or a
+                     *     card number.
+                     */
                     readonly key: string;
                     readonly version?: number;
                     readonly clientId?: string;
-                    /** @description Must not contain control characters, unpaired surrogates or a card number. */
+                    /**
+                     * @description Must not contain control characters, unpaired surrogates or a
+                     *     card number.
+                     */
                     readonly zoneMasterKey: string;
                 };
             };
@@ -7387,7 +8761,11 @@ export interface operations {
         readonly parameters: {
             readonly query?: never;
             readonly header?: {
-                /** @description Any 1 to 255 visible ASCII characters, new for each new request. A repeat with the same key returns the first 2xx answer for 24 hours, and has no second effect. */
+                /**
+                 * @description Any 1 to 255 visible ASCII characters, new for each new request. A
+                 *     repeat with the same key returns the first 2xx answer for 24 hours, and has
+                 *     no second effect.
+                 */
                 readonly "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
             };
             readonly path: {
@@ -7434,7 +8812,8 @@ export interface operations {
             readonly 403: components["responses"]["InsufficientScope"];
             readonly 404: components["responses"]["NotFound"];
             /**
-             * @description `idempotency_key_in_use`: A request with this Idempotency-Key is still running.
+             * @description `idempotency_key_in_use`: A request with this Idempotency-Key is still
+             *     running.
              *
              *     `key_in_use`: The key is still needed, or not yet ready.
              */
@@ -7476,7 +8855,11 @@ export interface operations {
         readonly parameters: {
             readonly query?: never;
             readonly header?: {
-                /** @description Any 1 to 255 visible ASCII characters, new for each new request. A repeat with the same key returns the first 2xx answer for 24 hours, and has no second effect. */
+                /**
+                 * @description Any 1 to 255 visible ASCII characters, new for each new request. A
+                 *     repeat with the same key returns the first 2xx answer for 24 hours, and has
+                 *     no second effect.
+                 */
                 readonly "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
             };
             readonly path: {
@@ -7518,7 +8901,8 @@ export interface operations {
             readonly 403: components["responses"]["InsufficientScope"];
             readonly 404: components["responses"]["NotFound"];
             /**
-             * @description `idempotency_key_in_use`: A request with this Idempotency-Key is still running.
+             * @description `idempotency_key_in_use`: A request with this Idempotency-Key is still
+             *     running.
              *
              *     `key_in_use`: The key is still needed, or not yet ready.
              */
@@ -7558,7 +8942,11 @@ export interface operations {
         readonly parameters: {
             readonly query?: never;
             readonly header?: {
-                /** @description Any 1 to 255 visible ASCII characters, new for each new request. A repeat with the same key returns the first 2xx answer for 24 hours, and has no second effect. */
+                /**
+                 * @description Any 1 to 255 visible ASCII characters, new for each new request. A
+                 *     repeat with the same key returns the first 2xx answer for 24 hours, and has
+                 *     no second effect.
+                 */
                 readonly "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
             };
             readonly path?: never;
@@ -7573,7 +8961,10 @@ export interface operations {
                  *     }
                  */
                 readonly "application/json": {
-                    /** @description Must not contain control characters, unpaired surrogates or a card number. */
+                    /**
+                     * @description Must not contain control characters, unpaired surrogates or a
+                     *     card number.
+                     */
                     readonly key: string;
                     readonly clientId?: string;
                 };
@@ -7676,7 +9067,11 @@ export interface operations {
         readonly parameters: {
             readonly query?: never;
             readonly header?: {
-                /** @description Any 1 to 255 visible ASCII characters, new for each new request. A repeat with the same key returns the first 2xx answer for 24 hours, and has no second effect. */
+                /**
+                 * @description Any 1 to 255 visible ASCII characters, new for each new request. A
+                 *     repeat with the same key returns the first 2xx answer for 24 hours, and has
+                 *     no second effect.
+                 */
                 readonly "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
             };
             readonly path?: never;
@@ -7698,12 +9093,21 @@ export interface operations {
                 readonly "application/json": {
                     /** @enum {string} */
                     readonly family: "installation" | "zone" | "zone-master";
-                    /** @description Must not contain control characters, unpaired surrogates or a card number. */
+                    /**
+                     * @description Must not contain control characters, unpaired surrogates or a
+                     *     card number.
+                     */
                     readonly key: string;
                     readonly clientId?: string;
-                    readonly pinBlockFormats?: readonly ("ISO_FORMAT_0" | "ISO_FORMAT_1" | "ISO_FORMAT_3" | "ISO_FORMAT_4")[];
+                    readonly pinBlockFormats?: readonly (
+                        | "ISO_FORMAT_0"
+                        | "ISO_FORMAT_1"
+                        | "ISO_FORMAT_3"
+                        | "ISO_FORMAT_4"
+                    )[];
                     /**
-                     * @description The usage of a zone's MAC key (X9.143, table 5), instead of `pinBlockFormats`.
+                     * @description The usage of a zone's MAC key (X9.143, table 5), instead of
+                     *     `pinBlockFormats`.
                      * @enum {string}
                      */
                     readonly macUsage?: "M0" | "M1" | "M3" | "M6";
@@ -7737,7 +9141,8 @@ export interface operations {
             readonly 401: components["responses"]["Unauthenticated"];
             readonly 403: components["responses"]["InsufficientScope"];
             /**
-             * @description `idempotency_key_in_use`: A request with this Idempotency-Key is still running.
+             * @description `idempotency_key_in_use`: A request with this Idempotency-Key is still
+             *     running.
              *
              *     `key_in_use`: The key is still needed, or not yet ready.
              */
@@ -7831,7 +9236,10 @@ export interface operations {
                  *     }
                  */
                 readonly "application/json": {
-                    /** @description Must not contain control characters, unpaired surrogates or a card number. */
+                    /**
+                     * @description Must not contain control characters, unpaired surrogates or a
+                     *     card number.
+                     */
                     readonly person: string;
                     readonly component: string;
                     /** @description Three bytes or more, in hexadecimal. */
@@ -7923,7 +9331,11 @@ export interface operations {
         readonly parameters: {
             readonly query?: never;
             readonly header?: {
-                /** @description Any 1 to 255 visible ASCII characters, new for each new request. A repeat with the same key returns the first 2xx answer for 24 hours, and has no second effect. */
+                /**
+                 * @description Any 1 to 255 visible ASCII characters, new for each new request. A
+                 *     repeat with the same key returns the first 2xx answer for 24 hours, and has
+                 *     no second effect.
+                 */
                 readonly "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
             };
             readonly path?: never;
@@ -8028,7 +9440,11 @@ export interface operations {
         readonly parameters: {
             readonly query?: never;
             readonly header?: {
-                /** @description Any 1 to 255 visible ASCII characters, new for each new request. A repeat with the same key returns the first 2xx answer for 24 hours, and has no second effect. */
+                /**
+                 * @description Any 1 to 255 visible ASCII characters, new for each new request. A
+                 *     repeat with the same key returns the first 2xx answer for 24 hours, and has
+                 *     no second effect.
+                 */
                 readonly "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
             };
             readonly path: {
@@ -8128,7 +9544,11 @@ export interface operations {
         readonly parameters: {
             readonly query?: never;
             readonly header?: {
-                /** @description Any 1 to 255 visible ASCII characters, new for each new request. A repeat with the same key returns the first 2xx answer for 24 hours, and has no second effect. */
+                /**
+                 * @description Any 1 to 255 visible ASCII characters, new for each new request. A
+                 *     repeat with the same key returns the first 2xx answer for 24 hours, and has
+                 *     no second effect.
+                 */
                 readonly "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
             };
             readonly path: {
@@ -8178,7 +9598,8 @@ export interface operations {
             readonly 403: components["responses"]["InsufficientScope"];
             readonly 404: components["responses"]["NotFound"];
             /**
-             * @description `idempotency_key_in_use`: A request with this Idempotency-Key is still running.
+             * @description `idempotency_key_in_use`: A request with this Idempotency-Key is still
+             *     running.
              *
              *     `controls_version_conflict`: The controls have another version.
              */
@@ -8316,7 +9737,11 @@ export interface operations {
         readonly parameters: {
             readonly query?: never;
             readonly header?: {
-                /** @description Any 1 to 255 visible ASCII characters, new for each new request. A repeat with the same key returns the first 2xx answer for 24 hours, and has no second effect. */
+                /**
+                 * @description Any 1 to 255 visible ASCII characters, new for each new request. A
+                 *     repeat with the same key returns the first 2xx answer for 24 hours, and has
+                 *     no second effect.
+                 */
                 readonly "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
             };
             readonly path?: never;
@@ -8437,7 +9862,11 @@ export interface operations {
         readonly parameters: {
             readonly query?: never;
             readonly header?: {
-                /** @description Any 1 to 255 visible ASCII characters, new for each new request. A repeat with the same key returns the first 2xx answer for 24 hours, and has no second effect. */
+                /**
+                 * @description Any 1 to 255 visible ASCII characters, new for each new request. A
+                 *     repeat with the same key returns the first 2xx answer for 24 hours, and has
+                 *     no second effect.
+                 */
                 readonly "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
             };
             readonly path: {
@@ -8518,7 +9947,11 @@ export interface operations {
         readonly parameters: {
             readonly query?: never;
             readonly header?: {
-                /** @description Any 1 to 255 visible ASCII characters, new for each new request. A repeat with the same key returns the first 2xx answer for 24 hours, and has no second effect. */
+                /**
+                 * @description Any 1 to 255 visible ASCII characters, new for each new request. A
+                 *     repeat with the same key returns the first 2xx answer for 24 hours, and has
+                 *     no second effect.
+                 */
                 readonly "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
             };
             readonly path: {
@@ -8597,7 +10030,11 @@ export interface operations {
         readonly parameters: {
             readonly query?: never;
             readonly header?: {
-                /** @description Any 1 to 255 visible ASCII characters, new for each new request. A repeat with the same key returns the first 2xx answer for 24 hours, and has no second effect. */
+                /**
+                 * @description Any 1 to 255 visible ASCII characters, new for each new request. A
+                 *     repeat with the same key returns the first 2xx answer for 24 hours, and has
+                 *     no second effect.
+                 */
                 readonly "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
             };
             readonly path: {
@@ -8662,7 +10099,11 @@ export interface operations {
         readonly parameters: {
             readonly query?: never;
             readonly header?: {
-                /** @description Any 1 to 255 visible ASCII characters, new for each new request. A repeat with the same key returns the first 2xx answer for 24 hours, and has no second effect. */
+                /**
+                 * @description Any 1 to 255 visible ASCII characters, new for each new request. A
+                 *     repeat with the same key returns the first 2xx answer for 24 hours, and has
+                 *     no second effect.
+                 */
                 readonly "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
             };
             readonly path: {
@@ -8722,7 +10163,11 @@ export interface operations {
         readonly parameters: {
             readonly query?: never;
             readonly header?: {
-                /** @description Any 1 to 255 visible ASCII characters, new for each new request. A repeat with the same key returns the first 2xx answer for 24 hours, and has no second effect. */
+                /**
+                 * @description Any 1 to 255 visible ASCII characters, new for each new request. A
+                 *     repeat with the same key returns the first 2xx answer for 24 hours, and has
+                 *     no second effect.
+                 */
                 readonly "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
             };
             readonly path: {
@@ -8794,7 +10239,9 @@ export interface operations {
                 content: {
                     readonly "application/json": {
                         readonly endpoints: readonly {
-                            /** @description Null: for all products without an endpoint of their own. */
+                            /**
+                             * @description Null: for all products without an endpoint of their own.
+                             */
                             readonly productId: number | null;
                             readonly draft: {
                                 readonly version: number;
@@ -8891,23 +10338,38 @@ export interface operations {
                             readonly p99Ms: number | null;
                             readonly decidedBy: readonly {
                                 /** @enum {string} */
-                                readonly decidedBy: "endpoint" | "fallback:timeout" | "fallback:error" | "rule:timeout" | "rule:error";
+                                readonly decidedBy:
+                                    | "endpoint"
+                                    | "fallback:timeout"
+                                    | "fallback:error"
+                                    | "rule:timeout"
+                                    | "rule:error";
                                 readonly decisions: number;
                             }[];
                         };
-                        /** @description The last 20 of the hour that no endpoint decided, newest first. */
+                        /**
+                         * @description The last 20 of the hour that no endpoint decided, newest
+                         *     first.
+                         */
                         readonly failures: readonly {
                             readonly decisionId: string;
                             readonly publicToken: string;
                             readonly authorizationId: string;
                             /** @enum {string} */
-                            readonly decidedBy: "endpoint" | "fallback:timeout" | "fallback:error" | "rule:timeout" | "rule:error";
+                            readonly decidedBy:
+                                | "endpoint"
+                                | "fallback:timeout"
+                                | "fallback:error"
+                                | "rule:timeout"
+                                | "rule:error";
                             readonly error: string | null;
                             readonly statusCode: number | null;
                             readonly durationMs: number | null;
                             /** Format: date-time */
                             readonly askedAt: string;
-                            /** @description Null: for all products without an endpoint of their own. */
+                            /**
+                             * @description Null: for all products without an endpoint of their own.
+                             */
                             readonly productId: number | null;
                             readonly version: number;
                         }[];
@@ -8967,7 +10429,11 @@ export interface operations {
         readonly parameters: {
             readonly query?: never;
             readonly header?: {
-                /** @description Any 1 to 255 visible ASCII characters, new for each new request. A repeat with the same key returns the first 2xx answer for 24 hours, and has no second effect. */
+                /**
+                 * @description Any 1 to 255 visible ASCII characters, new for each new request. A
+                 *     repeat with the same key returns the first 2xx answer for 24 hours, and has
+                 *     no second effect.
+                 */
                 readonly "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
             };
             readonly path?: never;
@@ -9047,7 +10513,11 @@ export interface operations {
         readonly parameters: {
             readonly query?: never;
             readonly header?: {
-                /** @description Any 1 to 255 visible ASCII characters, new for each new request. A repeat with the same key returns the first 2xx answer for 24 hours, and has no second effect. */
+                /**
+                 * @description Any 1 to 255 visible ASCII characters, new for each new request. A
+                 *     repeat with the same key returns the first 2xx answer for 24 hours, and has
+                 *     no second effect.
+                 */
                 readonly "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
             };
             readonly path: {
@@ -9160,7 +10630,11 @@ export interface operations {
         readonly parameters: {
             readonly query?: never;
             readonly header?: {
-                /** @description Any 1 to 255 visible ASCII characters, new for each new request. A repeat with the same key returns the first 2xx answer for 24 hours, and has no second effect. */
+                /**
+                 * @description Any 1 to 255 visible ASCII characters, new for each new request. A
+                 *     repeat with the same key returns the first 2xx answer for 24 hours, and has
+                 *     no second effect.
+                 */
                 readonly "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
             };
             readonly path?: never;
@@ -9277,7 +10751,11 @@ export interface operations {
         readonly parameters: {
             readonly query?: never;
             readonly header?: {
-                /** @description Any 1 to 255 visible ASCII characters, new for each new request. A repeat with the same key returns the first 2xx answer for 24 hours, and has no second effect. */
+                /**
+                 * @description Any 1 to 255 visible ASCII characters, new for each new request. A
+                 *     repeat with the same key returns the first 2xx answer for 24 hours, and has
+                 *     no second effect.
+                 */
                 readonly "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
             };
             readonly path: {
@@ -9553,10 +11031,23 @@ export interface operations {
                 readonly limit?: number;
                 /** @description From the `Link` header of the previous page. */
                 readonly cursor?: string;
-                /** @description A client id or person id: lists only the requests of this requester. */
+                /**
+                 * @description A client id or person id: lists only the requests of this requester.
+                 */
                 readonly requestedBy?: string;
-                /** @description `waiting` for another person, `approved` and about to be executed; final: `done`, `failed`, `refused`, `withdrawn`, `expired` or `stale`. */
-                readonly state?: "waiting" | "approved" | "done" | "failed" | "refused" | "withdrawn" | "expired" | "stale";
+                /**
+                 * @description `waiting` for another person, `approved` and about to be executed;
+                 *     final: `done`, `failed`, `refused`, `withdrawn`, `expired` or `stale`.
+                 */
+                readonly state?:
+                    | "waiting"
+                    | "approved"
+                    | "done"
+                    | "failed"
+                    | "refused"
+                    | "withdrawn"
+                    | "expired"
+                    | "stale";
             };
             readonly header?: never;
             readonly path?: never;
@@ -9627,7 +11118,11 @@ export interface operations {
         readonly parameters: {
             readonly query?: never;
             readonly header?: {
-                /** @description Any 1 to 255 visible ASCII characters, new for each new request. A repeat with the same key returns the first 2xx answer for 24 hours, and has no second effect. */
+                /**
+                 * @description Any 1 to 255 visible ASCII characters, new for each new request. A
+                 *     repeat with the same key returns the first 2xx answer for 24 hours, and has
+                 *     no second effect.
+                 */
                 readonly "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
             };
             readonly path: {
@@ -9639,7 +11134,8 @@ export interface operations {
             readonly content: {
                 /**
                  * @example {
-                 *       "payloadHash": "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08"
+                 *       "payloadHash":
+                 *       "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08"
                  *     }
                  */
                 readonly "application/json": components["schemas"]["Approve"];
@@ -9695,7 +11191,8 @@ export interface operations {
             };
             readonly 404: components["responses"]["NotFound"];
             /**
-             * @description `idempotency_key_in_use`: A request with this Idempotency-Key is still running.
+             * @description `idempotency_key_in_use`: A request with this Idempotency-Key is still
+             *     running.
              *
              *     `approval_over`: This request has been decided or has expired.
              *
@@ -9741,7 +11238,11 @@ export interface operations {
         readonly parameters: {
             readonly query?: never;
             readonly header?: {
-                /** @description Any 1 to 255 visible ASCII characters, new for each new request. A repeat with the same key returns the first 2xx answer for 24 hours, and has no second effect. */
+                /**
+                 * @description Any 1 to 255 visible ASCII characters, new for each new request. A
+                 *     repeat with the same key returns the first 2xx answer for 24 hours, and has
+                 *     no second effect.
+                 */
                 readonly "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
             };
             readonly path: {
@@ -9794,7 +11295,8 @@ export interface operations {
             };
             readonly 404: components["responses"]["NotFound"];
             /**
-             * @description `idempotency_key_in_use`: A request with this Idempotency-Key is still running.
+             * @description `idempotency_key_in_use`: A request with this Idempotency-Key is still
+             *     running.
              *
              *     `approval_over`: This request has been decided or has expired.
              */
@@ -9836,7 +11338,11 @@ export interface operations {
         readonly parameters: {
             readonly query?: never;
             readonly header?: {
-                /** @description Any 1 to 255 visible ASCII characters, new for each new request. A repeat with the same key returns the first 2xx answer for 24 hours, and has no second effect. */
+                /**
+                 * @description Any 1 to 255 visible ASCII characters, new for each new request. A
+                 *     repeat with the same key returns the first 2xx answer for 24 hours, and has
+                 *     no second effect.
+                 */
                 readonly "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
             };
             readonly path: {
@@ -9885,7 +11391,8 @@ export interface operations {
             };
             readonly 404: components["responses"]["NotFound"];
             /**
-             * @description `idempotency_key_in_use`: A request with this Idempotency-Key is still running.
+             * @description `idempotency_key_in_use`: A request with this Idempotency-Key is still
+             *     running.
              *
              *     `approval_over`: This request has been decided or has expired.
              */
@@ -9927,7 +11434,11 @@ export interface operations {
         readonly parameters: {
             readonly query?: never;
             readonly header?: {
-                /** @description Any 1 to 255 visible ASCII characters, new for each new request. A repeat with the same key returns the first 2xx answer for 24 hours, and has no second effect. */
+                /**
+                 * @description Any 1 to 255 visible ASCII characters, new for each new request. A
+                 *     repeat with the same key returns the first 2xx answer for 24 hours, and has
+                 *     no second effect.
+                 */
                 readonly "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
             };
             readonly path: {
@@ -9995,7 +11506,8 @@ export interface operations {
             };
             readonly 404: components["responses"]["NotFound"];
             /**
-             * @description `idempotency_key_in_use`: A request with this Idempotency-Key is still running.
+             * @description `idempotency_key_in_use`: A request with this Idempotency-Key is still
+             *     running.
              *
              *     `approval_over`: This request has been decided or has expired.
              *
@@ -10243,7 +11755,11 @@ export interface operations {
         readonly parameters: {
             readonly query?: never;
             readonly header?: {
-                /** @description Any 1 to 255 visible ASCII characters, new for each new request. A repeat with the same key returns the first 2xx answer for 24 hours, and has no second effect. */
+                /**
+                 * @description Any 1 to 255 visible ASCII characters, new for each new request. A
+                 *     repeat with the same key returns the first 2xx answer for 24 hours, and has
+                 *     no second effect.
+                 */
                 readonly "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
             };
             readonly path: {
@@ -10310,7 +11826,11 @@ export interface operations {
         readonly parameters: {
             readonly query?: never;
             readonly header?: {
-                /** @description Any 1 to 255 visible ASCII characters, new for each new request. A repeat with the same key returns the first 2xx answer for 24 hours, and has no second effect. */
+                /**
+                 * @description Any 1 to 255 visible ASCII characters, new for each new request. A
+                 *     repeat with the same key returns the first 2xx answer for 24 hours, and has
+                 *     no second effect.
+                 */
                 readonly "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
             };
             readonly path: {
@@ -10377,7 +11897,11 @@ export interface operations {
         readonly parameters: {
             readonly query?: never;
             readonly header?: {
-                /** @description Any 1 to 255 visible ASCII characters, new for each new request. A repeat with the same key returns the first 2xx answer for 24 hours, and has no second effect. */
+                /**
+                 * @description Any 1 to 255 visible ASCII characters, new for each new request. A
+                 *     repeat with the same key returns the first 2xx answer for 24 hours, and has
+                 *     no second effect.
+                 */
                 readonly "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
             };
             readonly path: {
@@ -10441,7 +11965,11 @@ export interface operations {
         readonly parameters: {
             readonly query?: never;
             readonly header?: {
-                /** @description Any 1 to 255 visible ASCII characters, new for each new request. A repeat with the same key returns the first 2xx answer for 24 hours, and has no second effect. */
+                /**
+                 * @description Any 1 to 255 visible ASCII characters, new for each new request. A
+                 *     repeat with the same key returns the first 2xx answer for 24 hours, and has
+                 *     no second effect.
+                 */
                 readonly "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
             };
             readonly path: {
@@ -10942,7 +12470,11 @@ export interface operations {
         readonly parameters: {
             readonly query?: never;
             readonly header?: {
-                /** @description Any 1 to 255 visible ASCII characters, new for each new request. A repeat with the same key returns the first 2xx answer for 24 hours, and has no second effect. */
+                /**
+                 * @description Any 1 to 255 visible ASCII characters, new for each new request. A
+                 *     repeat with the same key returns the first 2xx answer for 24 hours, and has
+                 *     no second effect.
+                 */
                 readonly "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
             };
             readonly path?: never;
@@ -10992,7 +12524,8 @@ export interface operations {
             readonly 401: components["responses"]["Unauthenticated"];
             readonly 403: components["responses"]["InsufficientScope"];
             /**
-             * @description `idempotency_key_in_use`: A request with this Idempotency-Key is still running.
+             * @description `idempotency_key_in_use`: A request with this Idempotency-Key is still
+             *     running.
              *
              *     `audit_log_continues`: No successor is needed; nothing was done.
              */
@@ -11034,7 +12567,11 @@ export interface operations {
         readonly parameters: {
             readonly query?: never;
             readonly header?: {
-                /** @description Any 1 to 255 visible ASCII characters, new for each new request. A repeat with the same key returns the first 2xx answer for 24 hours, and has no second effect. */
+                /**
+                 * @description Any 1 to 255 visible ASCII characters, new for each new request. A
+                 *     repeat with the same key returns the first 2xx answer for 24 hours, and has
+                 *     no second effect.
+                 */
                 readonly "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
             };
             readonly path?: never;
@@ -11182,7 +12719,11 @@ export interface operations {
         readonly parameters: {
             readonly query?: never;
             readonly header?: {
-                /** @description Any 1 to 255 visible ASCII characters, new for each new request. A repeat with the same key returns the first 2xx answer for 24 hours, and has no second effect. */
+                /**
+                 * @description Any 1 to 255 visible ASCII characters, new for each new request. A
+                 *     repeat with the same key returns the first 2xx answer for 24 hours, and has
+                 *     no second effect.
+                 */
                 readonly "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
             };
             readonly path?: never;
@@ -11253,7 +12794,11 @@ export interface operations {
         readonly parameters: {
             readonly query?: never;
             readonly header?: {
-                /** @description Any 1 to 255 visible ASCII characters, new for each new request. A repeat with the same key returns the first 2xx answer for 24 hours, and has no second effect. */
+                /**
+                 * @description Any 1 to 255 visible ASCII characters, new for each new request. A
+                 *     repeat with the same key returns the first 2xx answer for 24 hours, and has
+                 *     no second effect.
+                 */
                 readonly "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
             };
             readonly path?: never;
@@ -11275,8 +12820,17 @@ export interface operations {
                     /** @description Must be a month YYYY-MM. */
                     readonly expiryDate?: string;
                     /** @enum {string} */
-                    readonly entryMode?: "chip" | "contactless" | "magstripe" | "atm" | "ecommerce" | "moto";
-                    /** @description Whether the virtual chip of the card makes a cryptogram and takes the answer. A card without a virtual chip gets one. */
+                    readonly entryMode?:
+                        | "chip"
+                        | "contactless"
+                        | "magstripe"
+                        | "atm"
+                        | "ecommerce"
+                        | "moto";
+                    /**
+                     * @description Whether the virtual chip of the card makes a cryptogram and
+                     *     takes the answer. A card without a virtual chip gets one.
+                     */
                     readonly chip?: boolean;
                     /**
                      * @description The PIN that the virtual chip compares itself. Needs `chip`.
@@ -11284,7 +12838,8 @@ export interface operations {
                      */
                     readonly offlinePin?: string;
                     /**
-                     * @description In the smallest unit of `currency`: 1234 is 12.34 EUR. 0 asks about the account.
+                     * @description In the smallest unit of `currency`: 1234 is 12.34 EUR. 0 asks
+                     *     about the account.
                      * @example 1234
                      */
                     readonly amount?: number;
@@ -11294,7 +12849,8 @@ export interface operations {
                      */
                     readonly currency?: string;
                     /**
-                     * @description What the cardholder is charged, if the network converted `amount`: in the smallest unit of `billingCurrency`.
+                     * @description What the cardholder is charged, if the network converted
+                     *     `amount`: in the smallest unit of `billingCurrency`.
                      * @example 1118
                      */
                     readonly billingAmount?: number;
@@ -11309,22 +12865,35 @@ export interface operations {
                      */
                     readonly cashbackAmount?: number;
                     /**
-                     * @description Default: `purchase`. `quasiCash`: what is as good as cash. `refund` returns a purchase, `credit` pays other money to the card, `funding` takes money for another account. `inquiry` asks for the balance, and is declined.
+                     * @description Default: `purchase`. `quasiCash`: what is as good as cash.
+                     *     `refund` returns a purchase, `credit` pays other money to the card,
+                     *     `funding` takes money for another account. `inquiry` asks for the
+                     *     balance, and is declined.
                      * @enum {string}
                      */
-                    readonly transactionType?: "purchase" | "cash" | "cashback" | "quasiCash" | "refund" | "funding" | "credit" | "inquiry";
+                    readonly transactionType?:
+                        | "purchase"
+                        | "cash"
+                        | "cashback"
+                        | "quasiCash"
+                        | "refund"
+                        | "funding"
+                        | "credit"
+                        | "inquiry";
                     readonly merchant?: {
                         /** @example 000000012345678 */
                         readonly id?: string;
                         /** @example TERM0001 */
                         readonly terminalId?: string;
                         /**
-                         * @description Must not contain control characters, unpaired surrogates or a card number.
+                         * @description Must not contain control characters, unpaired surrogates or
+                         *     a card number.
                          * @example Corner Bakery
                          */
                         readonly name?: string;
                         /**
-                         * @description Must not contain control characters, unpaired surrogates or a card number.
+                         * @description Must not contain control characters, unpaired surrogates or
+                         *     a card number.
                          * @example Madrid
                          */
                         readonly city?: string;
@@ -11362,7 +12931,33 @@ export interface operations {
                     readonly "application/json": {
                         readonly approved: boolean;
                         /** @enum {string} */
-                        readonly responseCode: "00" | "03" | "05" | "10" | "13" | "14" | "41" | "43" | "46" | "51" | "54" | "55" | "57" | "59" | "61" | "62" | "65" | "75" | "78" | "86" | "88" | "91" | "94" | "96" | "1A" | "N7";
+                        readonly responseCode:
+                            | "00"
+                            | "03"
+                            | "05"
+                            | "10"
+                            | "13"
+                            | "14"
+                            | "41"
+                            | "43"
+                            | "46"
+                            | "51"
+                            | "54"
+                            | "55"
+                            | "57"
+                            | "59"
+                            | "61"
+                            | "62"
+                            | "65"
+                            | "75"
+                            | "78"
+                            | "86"
+                            | "88"
+                            | "91"
+                            | "94"
+                            | "96"
+                            | "1A"
+                            | "N7";
                         /** @description The part of `amount` that was approved, with `10`. */
                         readonly approvedAmount?: number;
                         /** @example 4820117360 */
@@ -11371,45 +12966,71 @@ export interface operations {
                         readonly reference: string;
                         /**
                          * Format: uuid
-                         * @description The payment that the approval opened or, if it was named, raised.
+                         * @description The payment that the approval opened or, if it was named,
+                         *     raised.
                          */
                         readonly paymentId?: string;
                         readonly pin?: {
                             /** @enum {string} */
-                            readonly result: "match" | "mismatch" | "blocked" | "not_checked" | "unresolved";
+                            readonly result:
+                                | "match"
+                                | "mismatch"
+                                | "blocked"
+                                | "not_checked"
+                                | "unresolved";
                             readonly remainingTries: number;
                         };
                         readonly cvv?: {
                             /** @enum {string} */
-                            readonly result: "match" | "mismatch" | "blocked" | "not_checked" | "unresolved";
+                            readonly result:
+                                | "match"
+                                | "mismatch"
+                                | "blocked"
+                                | "not_checked"
+                                | "unresolved";
                             readonly remainingTries: number;
                         };
-                        /** @description Where the cryptogram of the chip was right, declines included. */
+                        /**
+                         * @description Where the cryptogram of the chip was right, declines
+                         *     included.
+                         */
                         readonly chip?: {
                             /**
-                             * @description Field 55 in hexadecimal digits: the answer to the chip, and its commands.
+                             * @description Field 55 in hexadecimal digits: the answer to the chip,
+                             *     and its commands.
                              * @example 910a1122334455667788003030
                              */
                             readonly data: string;
                         };
-                        /** @description Where the request has `cardholderAddress`. `not_checked`: it was not given, or the address of the card could not be read. It declines nothing. */
+                        /**
+                         * @description Where the request has `cardholderAddress`. `not_checked`: it
+                         *     was not given, or the address of the card could not be read. It
+                         *     declines nothing.
+                         */
                         readonly address?: {
                             /** @enum {string} */
                             readonly postalCode: "match" | "mismatch" | "not_checked";
                             /** @enum {string} */
                             readonly addressLine: "match" | "mismatch" | "not_checked";
                         };
-                        /** @description With `chip`: the result in the virtual chip. Absent in a repeat. */
+                        /**
+                         * @description With `chip`: the result in the virtual chip. Absent in a
+                         *     repeat.
+                         */
                         readonly virtualChip?: {
                             /**
-                             * @description `blocked`: no tries remain in the chip, so it compared no PIN.
+                             * @description `blocked`: no tries remain in the chip, so it compared
+                             *     no PIN.
                              * @example right
                              * @enum {string}
                              */
                             readonly offlinePin: "right" | "wrong" | "blocked" | "not_given";
                             /** @description In the chip, after the answer and its commands. */
                             readonly remainingOfflineTries: number;
-                            /** @description Whether the answer was that of the issuer. Otherwise the chip ignores it. */
+                            /**
+                             * @description Whether the answer was that of the issuer. Otherwise the
+                             *     chip ignores it.
+                             */
                             readonly answerVerified: boolean;
                             /** @description Whether the chip approved the transaction, too. */
                             readonly approved: boolean;
@@ -11431,7 +13052,8 @@ export interface operations {
             readonly 403: components["responses"]["InsufficientScope"];
             readonly 404: components["responses"]["CardNotFound"];
             /**
-             * @description `idempotency_key_in_use`: A request with this Idempotency-Key is still running.
+             * @description `idempotency_key_in_use`: A request with this Idempotency-Key is still
+             *     running.
              *
              *     `virtual_chip_unusable`: The virtual chip cannot do this.
              */
@@ -11499,7 +13121,10 @@ export interface operations {
                         readonly snapshotName: string;
                         /** Format: date-time */
                         readonly takenAt: string;
-                        /** @description The instant that a restore sets. Null: the clock was never moved. */
+                        /**
+                         * @description The instant that a restore sets. Null: the clock was never
+                         *     moved.
+                         */
                         readonly clock: string | null;
                         /** @description The number of stored rows. */
                         readonly rows: number;
@@ -11551,7 +13176,10 @@ export interface operations {
                         readonly snapshotName: string;
                         /** Format: date-time */
                         readonly takenAt: string;
-                        /** @description The instant that a restore sets. Null: the clock was never moved. */
+                        /**
+                         * @description The instant that a restore sets. Null: the clock was never
+                         *     moved.
+                         */
                         readonly clock: string | null;
                         /** @description The number of stored rows. */
                         readonly rows: number;
@@ -11644,7 +13272,10 @@ export interface operations {
                         readonly snapshotName: string;
                         /** Format: date-time */
                         readonly takenAt: string;
-                        /** @description The instant that a restore sets. Null: the clock was never moved. */
+                        /**
+                         * @description The instant that a restore sets. Null: the clock was never
+                         *     moved.
+                         */
                         readonly clock: string | null;
                         /** @description The number of stored rows. */
                         readonly rows: number;

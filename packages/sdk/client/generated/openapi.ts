@@ -33,7 +33,9 @@ export interface paths {
         };
         /**
          * List cards
-         * @description The client's cards, newest first. `cardStatusCode` filters all of them or those of a `customerReference`, and `cardType` those of a `cardProduct`. Other filters stand alone.
+         * @description The client's cards, newest first. `cardStatusCode` filters all of them or
+         *     those of a `customerReference`, and `cardType` those of a `cardProduct`. Other
+         *     filters stand alone.
          */
         readonly get: operations["listCards"];
         readonly put?: never;
@@ -64,7 +66,8 @@ export interface paths {
         readonly head?: never;
         /**
          * Change a card's record
-         * @description Changes the given members, in any status of the card. A new name, design or address is for the next plastic.
+         * @description Changes the given members, in any status of the card. A new name, design or
+         *     address is for the next plastic.
          */
         readonly patch: operations["changeCard"];
         readonly trace?: never;
@@ -99,7 +102,8 @@ export interface paths {
         };
         /**
          * List a card's history
-         * @description The line of the card: the cards that replaced each other, newest first, each with its plastics.
+         * @description The line of the card: the cards that replaced each other, newest first, each
+         *     with its plastics.
          */
         readonly get: operations["listCardHistory"];
         readonly put?: never;
@@ -121,7 +125,8 @@ export interface paths {
         readonly put?: never;
         /**
          * Replace a card
-         * @description Creates a card with another number that replaces this card. The replaced card works until the new one is activated, unless the reason ends it.
+         * @description Creates a card with another number that replaces this card. The replaced
+         *     card works until the new one is activated, unless the reason ends it.
          */
         readonly post: operations["replaceCard"];
         readonly delete?: never;
@@ -140,7 +145,8 @@ export interface paths {
         readonly get?: never;
         /**
          * Complete a replacement
-         * @description Retires a replaced card now, whether or not its successor has been activated.
+         * @description Retires a replaced card now, whether or not its successor has been
+         *     activated.
          */
         readonly put: operations["completeReplacement"];
         readonly post?: never;
@@ -161,7 +167,9 @@ export interface paths {
         readonly put?: never;
         /**
          * Renew a card
-         * @description The number, the PIN and the tries stay. A virtual card is renewed at once. The present plastic of a physical card works on until `Migrate` makes the ordered one current. An expired card can be renewed within its product's grace period.
+         * @description The number, the PIN and the tries stay. A virtual card is renewed at once.
+         *     The present plastic of a physical card works on until `Migrate` makes the ordered one
+         *     current. An expired card can be renewed within its product's grace period.
          */
         readonly post: operations["renewCard"];
         readonly delete?: never;
@@ -182,7 +190,8 @@ export interface paths {
         readonly post?: never;
         /**
          * Cancel the renewal of a card
-         * @description Possible until the plastic is produced, and again after it was returned. With `notReceived=true`, a plastic that was lost on its way is cancelled, too.
+         * @description Possible until the plastic is produced, and again after it was returned.
+         *     With `notReceived=true`, a plastic that was lost on its way is cancelled, too.
          */
         readonly delete: operations["cancelRenewal"];
         readonly options?: never;
@@ -200,7 +209,9 @@ export interface paths {
         readonly get?: never;
         /**
          * Give a virtual card plastic
-         * @description The number, the expiry and the CVV2 stay, and the card works on without its plastic. The chip, the stripe and cash machines are declined until the plastic is activated. PATCH does the same.
+         * @description The number, the expiry and the CVV2 stay, and the card works on without its
+         *     plastic. The chip, the stripe and cash machines are declined until the plastic is
+         *     activated. PATCH does the same.
          */
         readonly put: operations["convertCard"];
         readonly post?: never;
@@ -323,7 +334,8 @@ export interface paths {
         readonly get: operations["getCardControls"];
         /**
          * Replace a card's spending controls
-         * @description Replaces them whole; an absent member allows everything. The controls of the product hold beside them: a card can narrow its product, and never widen it.
+         * @description Replaces them whole; an absent member allows everything. The controls of the
+         *     product hold beside them: a card can narrow its product, and never widen it.
          */
         readonly put: operations["replaceCardControls"];
         readonly post?: never;
@@ -344,7 +356,9 @@ export interface paths {
         readonly put?: never;
         /**
          * Explain the spending controls of a card
-         * @description Decides a transaction by the controls of the card and its product, and returns every objection. Nothing is spent or recorded. Neither the status of the card nor a PIN is checked.
+         * @description Decides a transaction by the controls of the card and its product, and
+         *     returns every objection. Nothing is spent or recorded. Neither the status of the card
+         *     nor a PIN is checked.
          */
         readonly post: operations["explainControls"];
         readonly delete?: never;
@@ -364,7 +378,10 @@ export interface paths {
         readonly put?: never;
         /**
          * Back-test a draft of a card's spending controls
-         * @description Decides the recorded authorizations of a period again, as if the draft had been in force instead of the card's controls, beside the present controls of its product. Nothing is spent or recorded. Takes up to some seconds; one back-test runs at a time.
+         * @description Decides the recorded authorizations of a period again, as if the draft had
+         *     been in force instead of the card's controls, beside the present controls of its
+         *     product. Nothing is spent or recorded. Takes up to some seconds; one back-test runs
+         *     at a time.
          */
         readonly post: operations["backTestCardControls"];
         readonly delete?: never;
@@ -382,7 +399,8 @@ export interface paths {
         };
         /**
          * Read a card's chip
-         * @description The chips of the card that have made a valid cryptogram, and the 50 newest commands, newest first.
+         * @description The chips of the card that have made a valid cryptogram, and the 50 newest
+         *     commands, newest first.
          */
         readonly get: operations["getCardChip"];
         readonly put?: never;
@@ -404,7 +422,8 @@ export interface paths {
         readonly put?: never;
         /**
          * Command the chip of a card
-         * @description Queues a command. It travels in the answer to the next online transaction of the chip, and again until the chip reports a result.
+         * @description Queues a command. It travels in the answer to the next online transaction of
+         *     the chip, and again until the chip reports a result.
          */
         readonly post: operations["queueChipCommand"];
         readonly delete?: never;
@@ -424,7 +443,8 @@ export interface paths {
         readonly put?: never;
         /**
          * Renew the cards of a product
-         * @description Orders the renewal of each open card of the product whose last day is before `expiringBefore`, each once, in the background. Read the job for its counts.
+         * @description Orders the renewal of each open card of the product whose last day is before
+         *     `expiringBefore`, each once, in the background. Read the job for its counts.
          */
         readonly post: operations["requestRenewals"];
         readonly delete?: never;
@@ -459,7 +479,8 @@ export interface paths {
         };
         /**
          * List authorizations
-         * @description Approvals and declines of all the client's cards, newest first, each with the decline reason and the verdict of every check. Never a value that was checked.
+         * @description Approvals and declines of all the client's cards, newest first, each with
+         *     the decline reason and the verdict of every check. Never a value that was checked.
          */
         readonly get: operations["listAuthorizations"];
         readonly put?: never;
@@ -584,7 +605,8 @@ export interface paths {
         readonly get: operations["findDecisionEndpoint"];
         /**
          * Register a draft of the decision endpoint
-         * @description Nothing is sent to it before it is activated. Settings that are registered already make no version. The answer to the first registration shows the `secret`.
+         * @description Nothing is sent to it before it is activated. Settings that are registered
+         *     already make no version. The answer to the first registration shows the `secret`.
          */
         readonly put: operations["setDecisionEndpoint"];
         readonly post?: never;
@@ -609,7 +631,8 @@ export interface paths {
         readonly put?: never;
         /**
          * Put the draft of the decision endpoint in force
-         * @description A signed ping goes to it first, which it must answer with status 200 and the same `challenge`, within its time-out.
+         * @description A signed ping goes to it first, which it must answer with status 200 and the
+         *     same `challenge`, within its time-out.
          */
         readonly post: operations["activateDecisionEndpoint"];
         readonly delete?: never;
@@ -649,7 +672,8 @@ export interface paths {
         readonly put?: never;
         /**
          * Change the keys that sign requests for decisions
-         * @description Only this answer shows the new `secret`. For 24 hours the former keys also sign every request. At most five times in 24 hours.
+         * @description Only this answer shows the new `secret`. For 24 hours the former keys also
+         *     sign every request. At most five times in 24 hours.
          */
         readonly post: operations["rotateDecisionSecret"];
         readonly delete?: never;
@@ -667,7 +691,8 @@ export interface paths {
         };
         /**
          * List decisions
-         * @description What your endpoint was asked and who decided, newest first: of all cards or of one, for one purpose, by one decider.
+         * @description What your endpoint was asked and who decided, newest first: of all cards or
+         *     of one, for one purpose, by one decider.
          */
         readonly get: operations["listDecisions"];
         readonly put?: never;
@@ -687,7 +712,10 @@ export interface paths {
         };
         /**
          * Take requests for decisions on a stream
-         * @description Server-sent events for endpoints without a URL: first what waits, then each request as it comes, until the access token expires. `data` is JSON with the exact `body` and its `headers`. Several streams share the requests. Answer by `answerDecision`.
+         * @description Server-sent events for endpoints without a URL: first what waits, then each
+         *     request as it comes, until the access token expires. `data` is JSON with the exact
+         *     `body` and its `headers`. Several streams share the requests. Answer by
+         *     `answerDecision`.
          */
         readonly get: operations["streamDecisions"];
         readonly put?: never;
@@ -729,7 +757,9 @@ export interface paths {
         readonly put?: never;
         /**
          * Answer a decision
-         * @description For a request from the stream, or in place of the answer by HTTP. The first answer counts. One after the deadline changes nothing, and is reported as `decision.late`.
+         * @description For a request from the stream, or in place of the answer by HTTP. The first
+         *     answer counts. One after the deadline changes nothing, and is reported as
+         *     `decision.late`.
          */
         readonly post: operations["answerDecision"];
         readonly delete?: never;
@@ -749,7 +779,9 @@ export interface paths {
         readonly put?: never;
         /**
          * Ask again about a past decision
-         * @description Sends the stored facts to the endpoint in force, or to one of its versions, and returns both outcomes. The request says that it is a replay. It changes nothing. At most 4 replays of a client wait at once.
+         * @description Sends the stored facts to the endpoint in force, or to one of its versions,
+         *     and returns both outcomes. The request says that it is a replay. It changes nothing.
+         *     At most 4 replays of a client wait at once.
          */
         readonly post: operations["replayDecision"];
         readonly delete?: never;
@@ -767,7 +799,9 @@ export interface paths {
         };
         /**
          * Read events
-         * @description The oldest stored event comes first. `after` continues from an event: later events always follow it. With `Accept: text/event-stream` new events are streamed, from now on or from `Last-Event-ID`, until the access token expires.
+         * @description The oldest stored event comes first. `after` continues from an event: later
+         *     events always follow it. With `Accept: text/event-stream` new events are streamed,
+         *     from now on or from `Last-Event-ID`, until the access token expires.
          */
         readonly get: operations["listEvents"];
         readonly put?: never;
@@ -835,7 +869,8 @@ export interface paths {
         readonly put?: never;
         /**
          * Change a webhook's secret
-         * @description Only this answer shows the new `secret`. For 24 hours the previous one also signs every message. At most five times in 24 hours.
+         * @description Only this answer shows the new `secret`. For 24 hours the previous one also
+         *     signs every message. At most five times in 24 hours.
          */
         readonly post: operations["rotateWebhookSecret"];
         readonly delete?: never;
@@ -855,7 +890,8 @@ export interface paths {
         readonly put?: never;
         /**
          * Ping a webhook
-         * @description Sends a signed message of the type `webhook.ping`, once. Its outcome is in the list of deliveries.
+         * @description Sends a signed message of the type `webhook.ping`, once. Its outcome is in
+         *     the list of deliveries.
          */
         readonly post: operations["pingWebhook"];
         readonly delete?: never;
@@ -915,7 +951,9 @@ export interface paths {
         readonly put?: never;
         /**
          * Deliver missed events
-         * @description Delivers all events since an instant that the webhook subscribes to and did not get: those whose delivery failed, and those from when it was disabled or did not exist yet.
+         * @description Delivers all events since an instant that the webhook subscribes to and did
+         *     not get: those whose delivery failed, and those from when it was disabled or did not
+         *     exist yet.
          */
         readonly post: operations["replayWebhook"];
         readonly delete?: never;
@@ -936,7 +974,8 @@ export interface paths {
         /**
          * Get Card Data
          * @description PAN, CVV2 and expiry of a card, and the PIN on request, sealed so that only
-         *     the device can open them. The disclosure is recorded before they are sent. An idempotency key
+         *     the device can open them. The disclosure is recorded before they are sent. An
+         *     idempotency key
          *     has no effect.
          */
         readonly post: operations["getCardData"];
@@ -955,7 +994,9 @@ export interface paths {
         };
         /**
          * Read the receipt of an entry of the audit log
-         * @description `Audit-Entry` in the answer to a disclosure names the entry, and so does the `id` of an event. Until a checkpoint covers the entry, which takes a second or two, the answer is 202: repeat the request after `Retry-After`.
+         * @description `Audit-Entry` in the answer to a disclosure names the entry, and so does the
+         *     `id` of an event. Until a checkpoint covers the entry, which takes a second or two,
+         *     the answer is 202: repeat the request after `Retry-After`.
          */
         readonly get: operations["readReceipt"];
         readonly put?: never;
@@ -977,7 +1018,9 @@ export interface paths {
         readonly put?: never;
         /**
          * Simulate an authorization
-         * @description Sandbox only. Builds a real PIN block and authorizes as for a card network, so that a PIN or CVV can be tried until it is blocked. With `chip`, the virtual chip of the card makes a real cryptogram, verifies the answer and executes its commands.
+         * @description Sandbox only. Builds a real PIN block and authorizes as for a card network,
+         *     so that a PIN or CVV can be tried until it is blocked. With `chip`, the virtual chip
+         *     of the card makes a real cryptogram, verifies the answer and executes its commands.
          */
         readonly post: operations["simulateAuthorization"];
         readonly delete?: never;
@@ -1101,7 +1144,8 @@ export interface paths {
         readonly put?: never;
         /**
          * Make the virtual chip of a card
-         * @description Sandbox only. The chip has the PIN that the card has now. A further chip replaces the one before, with the next PAN sequence number and a counter from 0.
+         * @description Sandbox only. The chip has the PIN that the card has now. A further chip
+         *     replaces the one before, with the next PAN sequence number and a counter from 0.
          */
         readonly post: operations["makeVirtualChip"];
         readonly delete?: never;
@@ -1121,7 +1165,8 @@ export interface paths {
         readonly put?: never;
         /**
          * Make a cryptogram with the virtual chip
-         * @description Sandbox only. The chip counts the transaction, compares the PIN and makes a real cryptogram, which a card network can send.
+         * @description Sandbox only. The chip counts the transaction, compares the PIN and makes a
+         *     real cryptogram, which a card network can send.
          */
         readonly post: operations["startChipTransaction"];
         readonly delete?: never;
@@ -1141,7 +1186,8 @@ export interface paths {
         readonly put?: never;
         /**
          * Give an answer to the virtual chip
-         * @description Sandbox only. The chip verifies that the issuer made the answer to its last cryptogram, and executes the commands in it.
+         * @description Sandbox only. The chip verifies that the issuer made the answer to its last
+         *     cryptogram, and executes the commands in it.
          */
         readonly post: operations["answerVirtualChip"];
         readonly delete?: never;
@@ -1161,7 +1207,8 @@ export interface paths {
         readonly put?: never;
         /**
          * Ship a plastic
-         * @description Sandbox only. Does what the bureau would report. Statuses in between are passed, each with its event.
+         * @description Sandbox only. Does what the bureau would report. Statuses in between are
+         *     passed, each with its event.
          */
         readonly post: operations["shipPlastic"];
         readonly delete?: never;
@@ -1181,7 +1228,8 @@ export interface paths {
         readonly put?: never;
         /**
          * Deliver a plastic
-         * @description Sandbox only. Does what the bureau would report. Statuses in between are passed, each with its event.
+         * @description Sandbox only. Does what the bureau would report. Statuses in between are
+         *     passed, each with its event.
          */
         readonly post: operations["deliverPlastic"];
         readonly delete?: never;
@@ -1201,7 +1249,8 @@ export interface paths {
         readonly put?: never;
         /**
          * Return a plastic
-         * @description Sandbox only. Does what the bureau would report. Statuses in between are passed, each with its event.
+         * @description Sandbox only. Does what the bureau would report. Statuses in between are
+         *     passed, each with its event.
          */
         readonly post: operations["returnPlastic"];
         readonly delete?: never;
@@ -1224,17 +1273,35 @@ export interface components {
             readonly decision: "approve" | "decline" | "challenge";
         };
         readonly Address: {
-            /** @description Must not contain control characters, unpaired surrogates or a card number. */
+            /**
+             * @description Must not contain control characters, unpaired surrogates or a card
+             *     number.
+             */
             readonly addressLine1: string;
-            /** @description Must not contain control characters, unpaired surrogates or a card number. */
+            /**
+             * @description Must not contain control characters, unpaired surrogates or a card
+             *     number.
+             */
             readonly addressLine2?: string;
-            /** @description Must not contain control characters, unpaired surrogates or a card number. */
+            /**
+             * @description Must not contain control characters, unpaired surrogates or a card
+             *     number.
+             */
             readonly addressLine3?: string;
-            /** @description Must not contain control characters, unpaired surrogates or a card number. */
+            /**
+             * @description Must not contain control characters, unpaired surrogates or a card
+             *     number.
+             */
             readonly city?: string;
-            /** @description Must not contain control characters, unpaired surrogates or a card number. */
+            /**
+             * @description Must not contain control characters, unpaired surrogates or a card
+             *     number.
+             */
             readonly state?: string;
-            /** @description Must not contain control characters, unpaired surrogates or a card number. */
+            /**
+             * @description Must not contain control characters, unpaired surrogates or a card
+             *     number.
+             */
             readonly county?: string;
             /** @description Empty only in a country without postal codes. */
             readonly postCode: string;
@@ -1260,7 +1327,33 @@ export interface components {
         readonly Authorization: {
             readonly approved: boolean;
             /** @enum {string} */
-            readonly responseCode: "00" | "03" | "05" | "10" | "13" | "14" | "41" | "43" | "46" | "51" | "54" | "55" | "57" | "59" | "61" | "62" | "65" | "75" | "78" | "86" | "88" | "91" | "94" | "96" | "1A" | "N7";
+            readonly responseCode:
+                | "00"
+                | "03"
+                | "05"
+                | "10"
+                | "13"
+                | "14"
+                | "41"
+                | "43"
+                | "46"
+                | "51"
+                | "54"
+                | "55"
+                | "57"
+                | "59"
+                | "61"
+                | "62"
+                | "65"
+                | "75"
+                | "78"
+                | "86"
+                | "88"
+                | "91"
+                | "94"
+                | "96"
+                | "1A"
+                | "N7";
             /** @description The part of `amount` that was approved, with `10`. */
             readonly approvedAmount?: number;
             /** @example 4820117360 */
@@ -1285,12 +1378,16 @@ export interface components {
             /** @description Where the cryptogram of the chip was right, declines included. */
             readonly chip?: {
                 /**
-                 * @description Field 55 in hexadecimal digits: the answer to the chip, and its commands.
+                 * @description Field 55 in hexadecimal digits: the answer to the chip, and its
+                 *     commands.
                  * @example 910a1122334455667788003030
                  */
                 readonly data: string;
             };
-            /** @description Where the request has `cardholderAddress`. `not_checked`: it was not given, or the address of the card could not be read. It declines nothing. */
+            /**
+             * @description Where the request has `cardholderAddress`. `not_checked`: it was not
+             *     given, or the address of the card could not be read. It declines nothing.
+             */
             readonly address?: {
                 /** @enum {string} */
                 readonly postalCode: "match" | "mismatch" | "not_checked";
@@ -1300,7 +1397,10 @@ export interface components {
         };
         readonly AuthorizationSum: {
             readonly count: number;
-            /** @description What they charge, in the smallest unit of `currency`. Other currencies are left out. */
+            /**
+             * @description What they charge, in the smallest unit of `currency`. Other currencies
+             *     are left out.
+             */
             readonly amount: number;
         };
         readonly BackTestCardControls: {
@@ -1335,12 +1435,33 @@ export interface components {
             /** @description A block beats an allow. */
             readonly channels?: {
                 /** @description Null allows everything, and an empty list nothing. */
-                readonly allowed?: readonly ("chip" | "contactless" | "magstripe" | "ecommerce" | "moto" | "cash" | "cashback" | "quasiCash")[] | null;
-                readonly blocked?: readonly ("chip" | "contactless" | "magstripe" | "ecommerce" | "moto" | "cash" | "cashback" | "quasiCash")[];
+                readonly allowed?: readonly (
+                    | "chip"
+                    | "contactless"
+                    | "magstripe"
+                    | "ecommerce"
+                    | "moto"
+                    | "cash"
+                    | "cashback"
+                    | "quasiCash"
+                )[] | null;
+                readonly blocked?: readonly (
+                    | "chip"
+                    | "contactless"
+                    | "magstripe"
+                    | "ecommerce"
+                    | "moto"
+                    | "cash"
+                    | "cashback"
+                    | "quasiCash"
+                )[];
             };
             /** @description Whether the card can be used once. Default: false. */
             readonly singleUse?: boolean;
-            /** @description Whether the first merchant that the card is used at becomes the only one. Default: false. */
+            /**
+             * @description Whether the first merchant that the card is used at becomes the only
+             *     one. Default: false.
+             */
             readonly merchantLock?: boolean;
             readonly limits?: readonly components["schemas"]["SpendingLimit"][];
             /** @description Rules that are evaluated and recorded, and decide nothing. */
@@ -1379,7 +1500,15 @@ export interface components {
                 readonly [key: string]: string;
             };
             /** @enum {string} */
-            readonly status: "Lost" | "Stolen" | "Closed" | "Expired" | "Restricted" | "Destroyed" | "Inactive" | "Active";
+            readonly status:
+                | "Lost"
+                | "Stolen"
+                | "Closed"
+                | "Expired"
+                | "Restricted"
+                | "Destroyed"
+                | "Inactive"
+                | "Active";
             /** @enum {string} */
             readonly cardStatusCode: "00" | "02" | "41" | "43" | "46" | "54" | "62" | "83";
             /** @example Active */
@@ -1392,7 +1521,9 @@ export interface components {
             readonly replacementFor?: string;
             /** @description The `publicToken` of the newest card that replaces this card. */
             readonly replacedBy?: string;
-            /** @description Whether a successor took its place, or it was reported as compromised. */
+            /**
+             * @description Whether a successor took its place, or it was reported as compromised.
+             */
             readonly retired: boolean;
             /**
              * @description The card's own, or its product's.
@@ -1409,12 +1540,19 @@ export interface components {
                  */
                 readonly expiryDate: string;
                 /** @enum {string} */
-                readonly deliveryStatus?: "Ordered" | "Produced" | "Shipped" | "Delivered" | "Returned" | "Cancelled";
+                readonly deliveryStatus?:
+                    | "Ordered"
+                    | "Produced"
+                    | "Shipped"
+                    | "Delivered"
+                    | "Returned"
+                    | "Cancelled";
             };
         };
         readonly CardChip: {
             /**
-             * @description Whether the chip has the latest change of the PIN, as the status of the PIN.
+             * @description Whether the chip has the latest change of the PIN, as the status of the
+             *     PIN.
              * @enum {string}
              */
             readonly chipUpdate: "none" | "pending" | "sent" | "done" | "failed" | "unconfirmed";
@@ -1435,14 +1573,27 @@ export interface components {
             }[];
             readonly commands: readonly {
                 /**
-                 * @description The `sequence` of the event that reports the queueing; tag 9F18 in messages.
+                 * @description The `sequence` of the event that reports the queueing; tag 9F18 in
+                 *     messages.
                  * @example 7
                  */
                 readonly commandNumber: number;
                 /** @enum {string} */
-                readonly command: "change_pin" | "unblock_pin" | "block_application" | "unblock_application" | "block_card" | "put_data";
+                readonly command:
+                    | "change_pin"
+                    | "unblock_pin"
+                    | "block_application"
+                    | "unblock_application"
+                    | "block_card"
+                    | "put_data";
                 /** @enum {string} */
-                readonly state: "pending" | "sent" | "done" | "failed" | "unconfirmed" | "superseded";
+                readonly state:
+                    | "pending"
+                    | "sent"
+                    | "done"
+                    | "failed"
+                    | "unconfirmed"
+                    | "superseded";
                 /**
                  * @description The chip that it is for, or that an answer carried it to.
                  * @example 00
@@ -1487,12 +1638,33 @@ export interface components {
             /** @description A block beats an allow. */
             readonly channels: {
                 /** @description Null allows everything, and an empty list nothing. */
-                readonly allowed?: readonly ("chip" | "contactless" | "magstripe" | "ecommerce" | "moto" | "cash" | "cashback" | "quasiCash")[] | null;
-                readonly blocked?: readonly ("chip" | "contactless" | "magstripe" | "ecommerce" | "moto" | "cash" | "cashback" | "quasiCash")[];
+                readonly allowed?: readonly (
+                    | "chip"
+                    | "contactless"
+                    | "magstripe"
+                    | "ecommerce"
+                    | "moto"
+                    | "cash"
+                    | "cashback"
+                    | "quasiCash"
+                )[] | null;
+                readonly blocked?: readonly (
+                    | "chip"
+                    | "contactless"
+                    | "magstripe"
+                    | "ecommerce"
+                    | "moto"
+                    | "cash"
+                    | "cashback"
+                    | "quasiCash"
+                )[];
             };
             /** @description Whether the card can be used once. Default: false. */
             readonly singleUse: boolean;
-            /** @description Whether the first merchant that the card is used at becomes the only one. Default: false. */
+            /**
+             * @description Whether the first merchant that the card is used at becomes the only
+             *     one. Default: false.
+             */
             readonly merchantLock: boolean;
             readonly limits: readonly components["schemas"]["SpendingLimit"][];
             /** @description Rules that are evaluated and recorded, and decide nothing. */
@@ -1516,7 +1688,10 @@ export interface components {
             readonly dateOfBirth: string;
             /** @example +34600123456 */
             readonly mobile?: string;
-            /** @description Must not contain control characters, unpaired surrogates or a card number. */
+            /**
+             * @description Must not contain control characters, unpaired surrogates or a card
+             *     number.
+             */
             readonly email?: string;
         };
         readonly CardOfHistory: {
@@ -1546,7 +1721,9 @@ export interface components {
              * @description When it took the place of the cards before it.
              */
             readonly activatedAt?: string;
-            /** @description Whether a successor took its place, or it was reported as compromised. */
+            /**
+             * @description Whether a successor took its place, or it was reported as compromised.
+             */
             readonly retired: boolean;
             /**
              * Format: date-time
@@ -1554,7 +1731,15 @@ export interface components {
              */
             readonly retiredAt?: string;
             /** @enum {string} */
-            readonly status: "Lost" | "Stolen" | "Closed" | "Expired" | "Restricted" | "Destroyed" | "Inactive" | "Active";
+            readonly status:
+                | "Lost"
+                | "Stolen"
+                | "Closed"
+                | "Expired"
+                | "Restricted"
+                | "Destroyed"
+                | "Inactive"
+                | "Active";
             /** @enum {string} */
             readonly cardStatusCode: "00" | "02" | "41" | "43" | "46" | "54" | "62" | "83";
             readonly cardStatusDescription: string;
@@ -1573,11 +1758,15 @@ export interface components {
                  */
                 readonly reason: "Issue" | "Renewal" | "Reprint" | "Conversion";
                 /**
-                 * @description `Waiting` until it becomes `Current`. The next one makes it `Retired`.
+                 * @description `Waiting` until it becomes `Current`. The next one makes it
+                 *     `Retired`.
                  * @enum {string}
                  */
                 readonly state: "Waiting" | "Current" | "Retired" | "Cancelled";
-                /** @description True for the current plastic of a converted card until it is activated. */
+                /**
+                 * @description True for the current plastic of a converted card until it is
+                 *     activated.
+                 */
                 readonly inactive?: boolean;
                 /**
                  * Format: date
@@ -1593,14 +1782,21 @@ export interface components {
                  * @description Of a physical edition.
                  * @enum {string}
                  */
-                readonly deliveryStatus?: "Ordered" | "Produced" | "Shipped" | "Delivered" | "Returned" | "Cancelled";
+                readonly deliveryStatus?:
+                    | "Ordered"
+                    | "Produced"
+                    | "Shipped"
+                    | "Delivered"
+                    | "Returned"
+                    | "Cancelled";
                 /**
                  * Format: date-time
                  * @description When its delivery status was reported.
                  */
                 readonly deliveryChangedAt?: string;
                 /**
-                 * @description The notices `card.renewal_due` for it: the first at 60 days, the second at 30.
+                 * @description The notices `card.renewal_due` for it: the first at 60 days, the
+                 *     second at 30.
                  * @example 1
                  */
                 readonly noticesGiven: number;
@@ -1618,7 +1814,15 @@ export interface components {
         };
         readonly CardStatus: {
             /** @enum {string} */
-            readonly status: "Lost" | "Stolen" | "Closed" | "Expired" | "Restricted" | "Destroyed" | "Inactive" | "Active";
+            readonly status:
+                | "Lost"
+                | "Stolen"
+                | "Closed"
+                | "Expired"
+                | "Restricted"
+                | "Destroyed"
+                | "Inactive"
+                | "Active";
             /** @enum {string} */
             readonly cardStatusCode: "00" | "02" | "41" | "43" | "46" | "54" | "62" | "83";
             /** @example Active */
@@ -1642,7 +1846,9 @@ export interface components {
             /** @description Null: as the product says. */
             readonly renewalType?: ("Manual" | "Automatic") | null;
             /**
-             * @description A text sets a key, and null removes it. Other keys stay. Up to 50 keys of 1 to 40 letters, digits, dashes and underscores. Stored in clear: without personal data.
+             * @description A text sets a key, and null removes it. Other keys stay. Up to 50 keys
+             *     of 1 to 40 letters, digits, dashes and underscores. Stored in clear: without
+             *     personal data.
              * @example {
              *       "costCentre": "4711"
              *     }
@@ -1654,9 +1860,15 @@ export interface components {
         readonly ChangeCardStatus: {
             /** @enum {string} */
             readonly cardStatusCode: "00" | "02" | "41" | "43" | "46" | "54" | "62" | "83";
-            /** @description Must not contain control characters, unpaired surrogates or a card number. */
+            /**
+             * @description Must not contain control characters, unpaired surrogates or a card
+             *     number.
+             */
             readonly description?: string;
-            /** @description Must not contain control characters, unpaired surrogates or a card number. */
+            /**
+             * @description Must not contain control characters, unpaired surrogates or a card
+             *     number.
+             */
             readonly updatedBy?: string;
         };
         readonly ChangedAuthorization: {
@@ -1672,7 +1884,15 @@ export interface components {
             /** @enum {string} */
             readonly entryMode: "chip" | "contactless" | "magstripe" | "atm" | "ecommerce" | "moto";
             /** @enum {string} */
-            readonly transactionType: "purchase" | "cash" | "cashback" | "quasiCash" | "refund" | "funding" | "credit" | "inquiry";
+            readonly transactionType:
+                | "purchase"
+                | "cash"
+                | "cashback"
+                | "quasiCash"
+                | "refund"
+                | "funding"
+                | "credit"
+                | "inquiry";
             /** @description What the card is charged. */
             readonly amount?: number;
             readonly currency?: string;
@@ -1700,7 +1920,8 @@ export interface components {
         };
         readonly ChipTransaction: {
             /**
-             * @description In the smallest unit of `currency`: 1234 is 12.34 EUR. 0 asks about the account.
+             * @description In the smallest unit of `currency`: 1234 is 12.34 EUR. 0 asks about the
+             *     account.
              * @example 1234
              */
             readonly amount?: number;
@@ -1726,13 +1947,19 @@ export interface components {
             /** @description What it declines as the first control that objects. */
             readonly declined: {
                 readonly count: number;
-                /** @description What they charge, in the smallest unit of `currency`. Other currencies are left out. */
+                /**
+                 * @description What they charge, in the smallest unit of `currency`. Other
+                 *     currencies are left out.
+                 */
                 readonly amount: number;
             };
             /** @description Those of them that were approved as recorded. */
             readonly newlyDeclined: {
                 readonly count: number;
-                /** @description What they charge, in the smallest unit of `currency`. Other currencies are left out. */
+                /**
+                 * @description What they charge, in the smallest unit of `currency`. Other
+                 *     currencies are left out.
+                 */
                 readonly amount: number;
             };
         };
@@ -1741,7 +1968,49 @@ export interface components {
              * @example amount_over_limit
              * @enum {string}
              */
-            readonly declineReason: "plastic_not_activated" | "card_not_activated" | "card_restricted" | "card_lost" | "card_stolen" | "card_closed" | "card_expired" | "plastic_retired" | "wrong_expiry_date" | "inquiry_not_supported" | "currency_not_supported" | "merchant_category_not_allowed" | "merchant_not_allowed" | "country_not_allowed" | "channel_not_allowed" | "chip_data_missing" | "chip_data_disagrees" | "invalid_chip_data" | "chip_declined" | "fallback_not_allowed" | "cryptogram_replayed" | "wrong_cryptogram" | "wrong_card_value" | "wrong_cavv" | "chip_pin_blocked" | "pin_missing" | "invalid_pin_block" | "wrong_pin" | "pin_blocked" | "wrong_cvv2" | "cvv2_blocked" | "transaction_reversed" | "invalid_amount" | "amount_over_limit" | "count_over_limit" | "do_not_honor" | "insufficient_funds" | "suspected_fraud" | "transaction_not_permitted" | "authentication_required" | "decision_unavailable" | "service_unavailable";
+            readonly declineReason:
+                | "plastic_not_activated"
+                | "card_not_activated"
+                | "card_restricted"
+                | "card_lost"
+                | "card_stolen"
+                | "card_closed"
+                | "card_expired"
+                | "plastic_retired"
+                | "wrong_expiry_date"
+                | "inquiry_not_supported"
+                | "currency_not_supported"
+                | "merchant_category_not_allowed"
+                | "merchant_not_allowed"
+                | "country_not_allowed"
+                | "channel_not_allowed"
+                | "chip_data_missing"
+                | "chip_data_disagrees"
+                | "invalid_chip_data"
+                | "chip_declined"
+                | "fallback_not_allowed"
+                | "cryptogram_replayed"
+                | "wrong_cryptogram"
+                | "wrong_card_value"
+                | "wrong_cavv"
+                | "chip_pin_blocked"
+                | "pin_missing"
+                | "invalid_pin_block"
+                | "wrong_pin"
+                | "pin_blocked"
+                | "wrong_cvv2"
+                | "cvv2_blocked"
+                | "transaction_reversed"
+                | "invalid_amount"
+                | "amount_over_limit"
+                | "count_over_limit"
+                | "do_not_honor"
+                | "insufficient_funds"
+                | "suspected_fraud"
+                | "transaction_not_permitted"
+                | "authentication_required"
+                | "decision_unavailable"
+                | "service_unavailable";
             /**
              * @description Whose control it is.
              * @enum {string}
@@ -1772,12 +2041,33 @@ export interface components {
             /** @description A block beats an allow. */
             readonly channels?: {
                 /** @description Null allows everything, and an empty list nothing. */
-                readonly allowed?: readonly ("chip" | "contactless" | "magstripe" | "ecommerce" | "moto" | "cash" | "cashback" | "quasiCash")[] | null;
-                readonly blocked?: readonly ("chip" | "contactless" | "magstripe" | "ecommerce" | "moto" | "cash" | "cashback" | "quasiCash")[];
+                readonly allowed?: readonly (
+                    | "chip"
+                    | "contactless"
+                    | "magstripe"
+                    | "ecommerce"
+                    | "moto"
+                    | "cash"
+                    | "cashback"
+                    | "quasiCash"
+                )[] | null;
+                readonly blocked?: readonly (
+                    | "chip"
+                    | "contactless"
+                    | "magstripe"
+                    | "ecommerce"
+                    | "moto"
+                    | "cash"
+                    | "cashback"
+                    | "quasiCash"
+                )[];
             };
             /** @description Whether the card can be used once. Default: false. */
             readonly singleUse?: boolean;
-            /** @description Whether the first merchant that the card is used at becomes the only one. Default: false. */
+            /**
+             * @description Whether the first merchant that the card is used at becomes the only
+             *     one. Default: false.
+             */
             readonly merchantLock?: boolean;
             readonly limits?: readonly components["schemas"]["SpendingLimit"][];
         };
@@ -1804,13 +2094,19 @@ export interface components {
             /** @description Approved, and declined by the draft. */
             readonly newlyDeclined: {
                 readonly count: number;
-                /** @description What they charge, in the smallest unit of `currency`. Other currencies are left out. */
+                /**
+                 * @description What they charge, in the smallest unit of `currency`. Other
+                 *     currencies are left out.
+                 */
                 readonly amount: number;
             };
             /** @description Declined by a control, and approved by the draft. */
             readonly newlyApproved: {
                 readonly count: number;
-                /** @description What they charge, in the smallest unit of `currency`. Other currencies are left out. */
+                /**
+                 * @description What they charge, in the smallest unit of `currency`. Other
+                 *     currencies are left out.
+                 */
                 readonly amount: number;
             };
             /** @description The controls that decline, the one with the most declines first. */
@@ -1825,7 +2121,10 @@ export interface components {
             readonly approvedAmount?: number;
             readonly productControlsVersion: number;
             readonly cardControlsVersion: number;
-            /** @description In the order in which they are checked: the first one decides an authorization. */
+            /**
+             * @description In the order in which they are checked: the first one decides an
+             *     authorization.
+             */
             readonly objections: readonly components["schemas"]["ControlObjection"][];
             /** @description Of the shadow controls, which decide nothing. */
             readonly shadowObjections: readonly components["schemas"]["ControlObjection"][];
@@ -1846,7 +2145,10 @@ export interface components {
             readonly fulfilment?: components["schemas"]["Address"];
             /** @description For the bureau that produces the plastic. */
             readonly freetext1?: string;
-            /** @description Must not contain control characters, unpaired surrogates or a card number. */
+            /**
+             * @description Must not contain control characters, unpaired surrogates or a card
+             *     number.
+             */
             readonly freetext2?: string;
         };
         readonly CreateCard: {
@@ -1864,21 +2166,31 @@ export interface components {
             readonly address: components["schemas"]["Address"];
             readonly fulfilment?: components["schemas"]["Address"];
             /**
-             * @description Default: first and last name in Latin capitals. A first or last name without Latin letters, such as one in Chinese characters, is omitted; `embossName` of the answer shows the result. Required when neither name has Latin letters.
+             * @description Default: first and last name in Latin capitals. A first or last name
+             *     without Latin letters, such as one in Chinese characters, is omitted;
+             *     `embossName` of the answer shows the result. Required when neither name has Latin
+             *     letters.
              * @example ANA LIM
              */
             readonly nameOnCard?: string;
-            /** @description Must not contain control characters, unpaired surrogates or a card number. */
+            /**
+             * @description Must not contain control characters, unpaired surrogates or a card
+             *     number.
+             */
             readonly customerReference?: string;
             /**
              * @description Must be a month YYYY-MM.
              * @example 2029-06
              */
             readonly expiryDate?: string;
-            /** @description Must not contain control characters, unpaired surrogates or a card number. */
+            /**
+             * @description Must not contain control characters, unpaired surrogates or a card
+             *     number.
+             */
             readonly designId?: string;
             /**
-             * @description Your own texts. Up to 50 keys of 1 to 40 letters, digits, dashes and underscores. Stored in clear: without personal data.
+             * @description Your own texts. Up to 50 keys of 1 to 40 letters, digits, dashes and
+             *     underscores. Stored in clear: without personal data.
              * @example {
              *       "costCentre": "4711"
              *     }
@@ -1891,7 +2203,8 @@ export interface components {
         };
         readonly CreateWebhook: {
             /**
-             * @description The address of the messages. Outside the sandbox it must be https and public.
+             * @description The address of the messages. Outside the sandbox it must be https and
+             *     public.
              * @example https://client.example/pinfold
              */
             readonly url: string;
@@ -1901,8 +2214,47 @@ export interface components {
              *       "pin.blocked"
              *     ]
              */
-            readonly events: readonly ("card.created" | "card.status_changed" | "card.controls_changed" | "card.changed" | "card.renewal_ordered" | "card.renewed" | "card.renewal_cancelled" | "card.converted" | "card.replaced" | "card.activated" | "card.retired" | "card.renewal_due" | "card.delivery_changed" | "card_data.revealed" | "pin.set" | "pin.revealed" | "pin.attempt_failed" | "pin.blocked" | "pin.unblocked" | "cvv.attempt_failed" | "cvv.blocked" | "cvv.unblocked" | "authorization.approved" | "authorization.declined" | "decision.late" | "decision_endpoint.degraded" | "decision_endpoint.recovered" | "payment.changed" | "payment.forced" | "payment.expired" | "chip.command_queued" | "chip.command_sent" | "chip.command_done" | "chip.command_failed" | "chip.command_unconfirmed")[] | readonly "*"[];
-            /** @description Must not contain control characters, unpaired surrogates or a card number. */
+            readonly events: readonly (
+                | "card.created"
+                | "card.status_changed"
+                | "card.controls_changed"
+                | "card.changed"
+                | "card.renewal_ordered"
+                | "card.renewed"
+                | "card.renewal_cancelled"
+                | "card.converted"
+                | "card.replaced"
+                | "card.activated"
+                | "card.retired"
+                | "card.renewal_due"
+                | "card.delivery_changed"
+                | "card_data.revealed"
+                | "pin.set"
+                | "pin.revealed"
+                | "pin.attempt_failed"
+                | "pin.blocked"
+                | "pin.unblocked"
+                | "cvv.attempt_failed"
+                | "cvv.blocked"
+                | "cvv.unblocked"
+                | "authorization.approved"
+                | "authorization.declined"
+                | "decision.late"
+                | "decision_endpoint.degraded"
+                | "decision_endpoint.recovered"
+                | "payment.changed"
+                | "payment.forced"
+                | "payment.expired"
+                | "chip.command_queued"
+                | "chip.command_sent"
+                | "chip.command_done"
+                | "chip.command_failed"
+                | "chip.command_unconfirmed"
+            )[] | readonly "*"[];
+            /**
+             * @description Must not contain control characters, unpaired surrogates or a card
+             *     number.
+             */
             readonly description?: string;
         };
         readonly CreatedCard: {
@@ -1938,7 +2290,15 @@ export interface components {
                 readonly [key: string]: string;
             };
             /** @enum {string} */
-            readonly status: "Lost" | "Stolen" | "Closed" | "Expired" | "Restricted" | "Destroyed" | "Inactive" | "Active";
+            readonly status:
+                | "Lost"
+                | "Stolen"
+                | "Closed"
+                | "Expired"
+                | "Restricted"
+                | "Destroyed"
+                | "Inactive"
+                | "Active";
             /** @enum {string} */
             readonly cardStatusCode: "00" | "02" | "41" | "43" | "46" | "54" | "62" | "83";
             /** @example Active */
@@ -1948,7 +2308,44 @@ export interface components {
             /** @example 5f0c1d52-8f0e-4d5a-9a53-0c6a1a3b7c11 */
             readonly webhookId: string;
             readonly url: string;
-            readonly events: readonly ("card.created" | "card.status_changed" | "card.controls_changed" | "card.changed" | "card.renewal_ordered" | "card.renewed" | "card.renewal_cancelled" | "card.converted" | "card.replaced" | "card.activated" | "card.retired" | "card.renewal_due" | "card.delivery_changed" | "card_data.revealed" | "pin.set" | "pin.revealed" | "pin.attempt_failed" | "pin.blocked" | "pin.unblocked" | "cvv.attempt_failed" | "cvv.blocked" | "cvv.unblocked" | "authorization.approved" | "authorization.declined" | "decision.late" | "decision_endpoint.degraded" | "decision_endpoint.recovered" | "payment.changed" | "payment.forced" | "payment.expired" | "chip.command_queued" | "chip.command_sent" | "chip.command_done" | "chip.command_failed" | "chip.command_unconfirmed" | "*")[];
+            readonly events: readonly (
+                | "card.created"
+                | "card.status_changed"
+                | "card.controls_changed"
+                | "card.changed"
+                | "card.renewal_ordered"
+                | "card.renewed"
+                | "card.renewal_cancelled"
+                | "card.converted"
+                | "card.replaced"
+                | "card.activated"
+                | "card.retired"
+                | "card.renewal_due"
+                | "card.delivery_changed"
+                | "card_data.revealed"
+                | "pin.set"
+                | "pin.revealed"
+                | "pin.attempt_failed"
+                | "pin.blocked"
+                | "pin.unblocked"
+                | "cvv.attempt_failed"
+                | "cvv.blocked"
+                | "cvv.unblocked"
+                | "authorization.approved"
+                | "authorization.declined"
+                | "decision.late"
+                | "decision_endpoint.degraded"
+                | "decision_endpoint.recovered"
+                | "payment.changed"
+                | "payment.forced"
+                | "payment.expired"
+                | "chip.command_queued"
+                | "chip.command_sent"
+                | "chip.command_done"
+                | "chip.command_failed"
+                | "chip.command_unconfirmed"
+                | "*"
+            )[];
             readonly description?: string;
             /**
              * @description `Disabled` webhooks get no messages.
@@ -1960,7 +2357,8 @@ export interface components {
             /** Format: date-time */
             readonly disabledAt?: string;
             /**
-             * @description Why it is disabled: its receiver answered 410, three days of attempts failed, an operator disabled it, or you did.
+             * @description Why it is disabled: its receiver answered 410, three days of attempts
+             *     failed, an operator disabled it, or you did.
              * @enum {string}
              */
             readonly disabledReason?: "receiver_gone" | "not_delivered" | "operator" | "client";
@@ -1977,7 +2375,8 @@ export interface components {
              */
             readonly decision: "approve" | "decline" | "challenge";
             /**
-             * @description The part that is approved, if `partialAllowed`. Without it: all of the hold.
+             * @description The part that is approved, if `partialAllowed`. Without it: all of the
+             *     hold.
              * @example 1000
              */
             readonly amount?: number;
@@ -1986,7 +2385,15 @@ export interface components {
              * @example insufficient_funds
              * @enum {string}
              */
-            readonly reason?: "do_not_honor" | "insufficient_funds" | "suspected_fraud" | "amount_over_limit" | "count_over_limit" | "card_restricted" | "merchant_not_allowed" | "transaction_not_permitted";
+            readonly reason?:
+                | "do_not_honor"
+                | "insufficient_funds"
+                | "suspected_fraud"
+                | "amount_over_limit"
+                | "count_over_limit"
+                | "card_restricted"
+                | "merchant_not_allowed"
+                | "transaction_not_permitted";
             /**
              * @description Of a decline, in place of that of the reason.
              * @enum {string}
@@ -2008,7 +2415,10 @@ export interface components {
             readonly enforced: components["schemas"]["EndpointVersion"] | null;
             readonly previous: components["schemas"]["EndpointVersion"] | null;
             readonly shadow: components["schemas"]["EndpointVersion"] | null;
-            /** @description Since when too few requests are answered, so that the fallback decides at once. */
+            /**
+             * @description Since when too few requests are answered, so that the fallback decides
+             *     at once.
+             */
             readonly degradedSince: string | null;
             /** Format: date-time */
             readonly changedAt: string;
@@ -2075,7 +2485,15 @@ export interface components {
             /** @enum {string} */
             readonly step: "authorization" | "increment";
             /** @enum {string} */
-            readonly transactionType: "purchase" | "cash" | "cashback" | "quasiCash" | "refund" | "funding" | "credit" | "inquiry";
+            readonly transactionType:
+                | "purchase"
+                | "cash"
+                | "cashback"
+                | "quasiCash"
+                | "refund"
+                | "funding"
+                | "credit"
+                | "inquiry";
             readonly amounts: {
                 readonly billing?: {
                     /**
@@ -2199,7 +2617,12 @@ export interface components {
              * @description The endpoint, or what stood in. Left out if a trial had no answer.
              * @enum {string}
              */
-            readonly decidedBy?: "endpoint" | "fallback:timeout" | "fallback:error" | "rule:timeout" | "rule:error";
+            readonly decidedBy?:
+                | "endpoint"
+                | "fallback:timeout"
+                | "fallback:error"
+                | "rule:timeout"
+                | "rule:error";
             /**
              * @description `challenge` declines, and asks for the authentication of the cardholder.
              * @enum {string}
@@ -2215,7 +2638,18 @@ export interface components {
              * @description Why there was no usable answer.
              * @enum {string}
              */
-            readonly error?: "timeout" | "signing_failed" | "connection_failed" | "target_refused" | "bad_status" | "bad_body" | "bad_amount" | "too_large" | "too_many_in_flight" | "breaker_open" | "no_stream";
+            readonly error?:
+                | "timeout"
+                | "signing_failed"
+                | "connection_failed"
+                | "target_refused"
+                | "bad_status"
+                | "bad_body"
+                | "bad_amount"
+                | "too_large"
+                | "too_many_in_flight"
+                | "breaker_open"
+                | "no_stream";
             /** @description Of the answer by HTTP. */
             readonly statusCode?: number;
             /** @description From asking to the answer. */
@@ -2231,7 +2665,8 @@ export interface components {
             /** @description The first answer after the deadline. It changed nothing. */
             readonly lateAnswer?: {
                 /**
-                 * @description `challenge` declines, and asks for the authentication of the cardholder.
+                 * @description `challenge` declines, and asks for the authentication of the
+                 *     cardholder.
                  * @enum {string}
                  */
                 readonly decision: "approve" | "decline" | "challenge";
@@ -2248,7 +2683,43 @@ export interface components {
             /** @description The `webhook-id` of the message. */
             readonly eventId: string;
             /** @enum {string} */
-            readonly type: "card.created" | "card.status_changed" | "card.controls_changed" | "card.changed" | "card.renewal_ordered" | "card.renewed" | "card.renewal_cancelled" | "card.converted" | "card.replaced" | "card.activated" | "card.retired" | "card.renewal_due" | "card.delivery_changed" | "card_data.revealed" | "pin.set" | "pin.revealed" | "pin.attempt_failed" | "pin.blocked" | "pin.unblocked" | "cvv.attempt_failed" | "cvv.blocked" | "cvv.unblocked" | "authorization.approved" | "authorization.declined" | "decision.late" | "decision_endpoint.degraded" | "decision_endpoint.recovered" | "payment.changed" | "payment.forced" | "payment.expired" | "chip.command_queued" | "chip.command_sent" | "chip.command_done" | "chip.command_failed" | "chip.command_unconfirmed" | "webhook.ping";
+            readonly type:
+                | "card.created"
+                | "card.status_changed"
+                | "card.controls_changed"
+                | "card.changed"
+                | "card.renewal_ordered"
+                | "card.renewed"
+                | "card.renewal_cancelled"
+                | "card.converted"
+                | "card.replaced"
+                | "card.activated"
+                | "card.retired"
+                | "card.renewal_due"
+                | "card.delivery_changed"
+                | "card_data.revealed"
+                | "pin.set"
+                | "pin.revealed"
+                | "pin.attempt_failed"
+                | "pin.blocked"
+                | "pin.unblocked"
+                | "cvv.attempt_failed"
+                | "cvv.blocked"
+                | "cvv.unblocked"
+                | "authorization.approved"
+                | "authorization.declined"
+                | "decision.late"
+                | "decision_endpoint.degraded"
+                | "decision_endpoint.recovered"
+                | "payment.changed"
+                | "payment.forced"
+                | "payment.expired"
+                | "chip.command_queued"
+                | "chip.command_sent"
+                | "chip.command_done"
+                | "chip.command_failed"
+                | "chip.command_unconfirmed"
+                | "webhook.ping";
             /** @enum {string} */
             readonly status: "Pending" | "Delivered" | "Failed";
             /** Format: date-time */
@@ -2295,14 +2766,20 @@ export interface components {
         };
         /** @description The answer to a request with `deviceKey`. */
         readonly DeviceKeyCardData: {
-            /** @description A JWE to the `deviceKey` in compact form, around a JWS of the sign-ec key. */
+            /**
+             * @description A JWE to the `deviceKey` in compact form, around a JWS of the sign-ec
+             *     key.
+             */
             readonly jwe: string;
         };
         readonly EmptyBody: Record<string, never>;
         readonly EndpointVersion: {
             /** @description Counts from 1. */
             readonly version: number;
-            /** @description Where requests are sent. Outside the sandbox it must be https and public. Null: to the stream. */
+            /**
+             * @description Where requests are sent. Outside the sandbox it must be https and
+             *     public. Null: to the stream.
+             */
             readonly url: string | null;
             /** @description The time for an answer. Default: 1500. */
             readonly timeoutMs: number;
@@ -2319,15 +2796,22 @@ export interface components {
                  * @enum {string}
                  */
                 readonly onError: "decline" | "approve" | "rule";
-                /** @description A CEL expression over the request; true approves. Required by the kind `rule`. */
+                /**
+                 * @description A CEL expression over the request; true approves. Required by the
+                 *     kind `rule`.
+                 */
                 readonly rule: string | null;
             };
             /**
-             * @description `enforce`: the answer counts. `shadow`: it is recorded only. Default: `enforce`.
+             * @description `enforce`: the answer counts. `shadow`: it is recorded only. Default:
+             *     `enforce`.
              * @enum {string}
              */
             readonly mode: "enforce" | "shadow";
-            /** @description The share of authorizations that are asked about, in percent. Default: 100. */
+            /**
+             * @description The share of authorizations that are asked about, in percent. Default:
+             *     100.
+             */
             readonly sample: number;
             /**
              * @description The form of requests and answers. Default: `pinfold`.
@@ -2335,7 +2819,8 @@ export interface components {
              */
             readonly format: "pinfold" | "thredd-ehi";
             /**
-             * @description The version of this interface at the registration. Requests keep its form.
+             * @description The version of this interface at the registration. Requests keep its
+             *     form.
              * @example 2026-11-20
              */
             readonly apiVersion: string;
@@ -2350,14 +2835,52 @@ export interface components {
              */
             readonly id: string;
             /** @enum {string} */
-            readonly type: "card.created" | "card.status_changed" | "card.controls_changed" | "card.changed" | "card.renewal_ordered" | "card.renewed" | "card.renewal_cancelled" | "card.converted" | "card.replaced" | "card.activated" | "card.retired" | "card.renewal_due" | "card.delivery_changed" | "card_data.revealed" | "pin.set" | "pin.revealed" | "pin.attempt_failed" | "pin.blocked" | "pin.unblocked" | "cvv.attempt_failed" | "cvv.blocked" | "cvv.unblocked" | "authorization.approved" | "authorization.declined" | "decision.late" | "decision_endpoint.degraded" | "decision_endpoint.recovered" | "payment.changed" | "payment.forced" | "payment.expired" | "chip.command_queued" | "chip.command_sent" | "chip.command_done" | "chip.command_failed" | "chip.command_unconfirmed";
+            readonly type:
+                | "card.created"
+                | "card.status_changed"
+                | "card.controls_changed"
+                | "card.changed"
+                | "card.renewal_ordered"
+                | "card.renewed"
+                | "card.renewal_cancelled"
+                | "card.converted"
+                | "card.replaced"
+                | "card.activated"
+                | "card.retired"
+                | "card.renewal_due"
+                | "card.delivery_changed"
+                | "card_data.revealed"
+                | "pin.set"
+                | "pin.revealed"
+                | "pin.attempt_failed"
+                | "pin.blocked"
+                | "pin.unblocked"
+                | "cvv.attempt_failed"
+                | "cvv.blocked"
+                | "cvv.unblocked"
+                | "authorization.approved"
+                | "authorization.declined"
+                | "decision.late"
+                | "decision_endpoint.degraded"
+                | "decision_endpoint.recovered"
+                | "payment.changed"
+                | "payment.forced"
+                | "payment.expired"
+                | "chip.command_queued"
+                | "chip.command_sent"
+                | "chip.command_done"
+                | "chip.command_failed"
+                | "chip.command_unconfirmed";
             /**
              * Format: date-time
              * @description The time of the act.
              * @example 2026-11-20T08:00:00.000Z
              */
             readonly timestamp: string;
-            /** @description And the members of this type of event, without PIN, PAN, CVV and personal data. */
+            /**
+             * @description And the members of this type of event, without PIN, PAN, CVV and
+             *     personal data.
+             */
             readonly data: {
                 /** @example 4820117360 */
                 readonly publicToken: string;
@@ -2377,7 +2900,8 @@ export interface components {
              */
             readonly entryMode: "chip" | "contactless" | "magstripe" | "atm" | "ecommerce" | "moto";
             /**
-             * @description In the smallest unit of `currency`: 1234 is 12.34 EUR. 0 asks about the account.
+             * @description In the smallest unit of `currency`: 1234 is 12.34 EUR. 0 asks about the
+             *     account.
              * @example 1234
              */
             readonly amount?: number;
@@ -2387,7 +2911,8 @@ export interface components {
              */
             readonly currency?: string;
             /**
-             * @description What the cardholder is charged, if the network converted `amount`: in the smallest unit of `billingCurrency`.
+             * @description What the cardholder is charged, if the network converted `amount`: in
+             *     the smallest unit of `billingCurrency`.
              * @example 1118
              */
             readonly billingAmount?: number;
@@ -2402,22 +2927,34 @@ export interface components {
              */
             readonly cashbackAmount?: number;
             /**
-             * @description Default: `purchase`. `quasiCash`: what is as good as cash. `refund` returns a purchase, `credit` pays other money to the card, `funding` takes money for another account. `inquiry` asks for the balance, and is declined.
+             * @description Default: `purchase`. `quasiCash`: what is as good as cash. `refund`
+             *     returns a purchase, `credit` pays other money to the card, `funding` takes money
+             *     for another account. `inquiry` asks for the balance, and is declined.
              * @enum {string}
              */
-            readonly transactionType?: "purchase" | "cash" | "cashback" | "quasiCash" | "refund" | "funding" | "credit" | "inquiry";
+            readonly transactionType?:
+                | "purchase"
+                | "cash"
+                | "cashback"
+                | "quasiCash"
+                | "refund"
+                | "funding"
+                | "credit"
+                | "inquiry";
             readonly merchant?: {
                 /** @example 000000012345678 */
                 readonly id?: string;
                 /** @example TERM0001 */
                 readonly terminalId?: string;
                 /**
-                 * @description Must not contain control characters, unpaired surrogates or a card number.
+                 * @description Must not contain control characters, unpaired surrogates or a card
+                 *     number.
                  * @example Corner Bakery
                  */
                 readonly name?: string;
                 /**
-                 * @description Must not contain control characters, unpaired surrogates or a card number.
+                 * @description Must not contain control characters, unpaired surrogates or a card
+                 *     number.
                  * @example Madrid
                  */
                 readonly city?: string;
@@ -2437,15 +2974,24 @@ export interface components {
              * @example 123456789012345
              */
             readonly networkTransactionId?: string;
-            /** @description Whether the terminal can take a part of `amount`. A purchase that is over a limit is then approved in part, with `10` and `approvedAmount`. Default: false. */
+            /**
+             * @description Whether the terminal can take a part of `amount`. A purchase that is
+             *     over a limit is then approved in part, with `10` and `approvedAmount`. Default:
+             *     false.
+             */
             readonly partialAllowed?: boolean;
         };
         /** @description Exactly one of `deviceKey` (with `nonce`) and `key`. */
         readonly GetCardData: {
             readonly deviceKey?: components["schemas"]["DeviceKey"];
-            /** @description With `deviceKey`: 16 to 64 base64url characters, new for this request. */
+            /**
+             * @description With `deviceKey`: 16 to 64 base64url characters, new for this request.
+             */
             readonly nonce?: string;
-            /** @description Base64 of 32 random bytes under RSA-OAEP (SHA-256, MGF1 with SHA-256, empty label) with the wrap key. */
+            /**
+             * @description Base64 of 32 random bytes under RSA-OAEP (SHA-256, MGF1 with SHA-256,
+             *     empty label) with the wrap key.
+             */
             readonly key?: string;
             /** @enum {string} */
             readonly paddingMode?: "PKCS2_2";
@@ -2453,7 +2999,9 @@ export interface components {
             readonly encryptionKeyLength?: "Rsa4096";
             /** @enum {string} */
             readonly hashingAlgorithm?: "Sha256";
-            /** @description Needs the scope `pin.encrypted`, and a product with a revealable PIN. */
+            /**
+             * @description Needs the scope `pin.encrypted`, and a product with a revealable PIN.
+             */
             readonly includePin?: boolean;
         };
         readonly MakeChip: {
@@ -2465,7 +3013,9 @@ export interface components {
         };
         readonly MessageResult: {
             /**
-             * @description `00`: recorded, now or before. `14`: unknown card. `25`: unknown `paymentId`. `12`: the payment, or the card without one, has another currency. `13`: a sum would be too large. `94`: the id was used for another message.
+             * @description `00`: recorded, now or before. `14`: unknown card. `25`: unknown
+             *     `paymentId`. `12`: the payment, or the card without one, has another currency.
+             *     `13`: a sum would be too large. `94`: the id was used for another message.
              * @example 00
              */
             readonly responseCode: string;
@@ -2483,7 +3033,26 @@ export interface components {
              * @example release
              * @enum {string}
              */
-            readonly effect?: "open" | "openFlagged" | "openDecided" | "raise" | "remember" | "release" | "replace" | "reopen" | "clear" | "clearFinal" | "clearLate" | "force" | "forceFinal" | "refund" | "credit" | "expire" | "close" | "record" | "ignore";
+            readonly effect?:
+                | "open"
+                | "openFlagged"
+                | "openDecided"
+                | "raise"
+                | "remember"
+                | "release"
+                | "replace"
+                | "reopen"
+                | "clear"
+                | "clearFinal"
+                | "clearLate"
+                | "force"
+                | "forceFinal"
+                | "refund"
+                | "credit"
+                | "expire"
+                | "close"
+                | "record"
+                | "ignore";
             /**
              * @description What changed, in the smallest unit.
              * @example 1234
@@ -2537,7 +3106,10 @@ export interface components {
              * @enum {string}
              */
             readonly openedBy: "authorization" | "increment" | "advice" | "clearing" | "refund";
-            /** @description Whether an increment opened the payment, or an advice held an amount of it again. */
+            /**
+             * @description Whether an increment opened the payment, or an advice held an amount of
+             *     it again.
+             */
             readonly flagged: boolean;
             /** Format: date-time */
             readonly openedAt: string;
@@ -2550,7 +3122,15 @@ export interface components {
              * @example purchase
              * @enum {string}
              */
-            readonly transactionType?: "purchase" | "cash" | "cashback" | "quasiCash" | "refund" | "funding" | "credit" | "inquiry";
+            readonly transactionType?:
+                | "purchase"
+                | "cash"
+                | "cashback"
+                | "quasiCash"
+                | "refund"
+                | "funding"
+                | "credit"
+                | "inquiry";
             /**
              * @description The network's own id of the transaction.
              * @example 123456789012345
@@ -2567,12 +3147,14 @@ export interface components {
                 /** @example TERM0001 */
                 readonly terminalId?: string;
                 /**
-                 * @description Must not contain control characters, unpaired surrogates or a card number.
+                 * @description Must not contain control characters, unpaired surrogates or a card
+                 *     number.
                  * @example Corner Bakery
                  */
                 readonly name?: string;
                 /**
-                 * @description Must not contain control characters, unpaired surrogates or a card number.
+                 * @description Must not contain control characters, unpaired surrogates or a card
+                 *     number.
                  * @example Madrid
                  */
                 readonly city?: string;
@@ -2633,7 +3215,10 @@ export interface components {
              * @enum {string}
              */
             readonly openedBy: "authorization" | "increment" | "advice" | "clearing" | "refund";
-            /** @description Whether an increment opened the payment, or an advice held an amount of it again. */
+            /**
+             * @description Whether an increment opened the payment, or an advice held an amount of
+             *     it again.
+             */
             readonly flagged: boolean;
             /** Format: date-time */
             readonly openedAt: string;
@@ -2646,7 +3231,15 @@ export interface components {
              * @example purchase
              * @enum {string}
              */
-            readonly transactionType?: "purchase" | "cash" | "cashback" | "quasiCash" | "refund" | "funding" | "credit" | "inquiry";
+            readonly transactionType?:
+                | "purchase"
+                | "cash"
+                | "cashback"
+                | "quasiCash"
+                | "refund"
+                | "funding"
+                | "credit"
+                | "inquiry";
             /**
              * @description The network's own id of the transaction.
              * @example 123456789012345
@@ -2663,12 +3256,14 @@ export interface components {
                 /** @example TERM0001 */
                 readonly terminalId?: string;
                 /**
-                 * @description Must not contain control characters, unpaired surrogates or a card number.
+                 * @description Must not contain control characters, unpaired surrogates or a card
+                 *     number.
                  * @example Corner Bakery
                  */
                 readonly name?: string;
                 /**
-                 * @description Must not contain control characters, unpaired surrogates or a card number.
+                 * @description Must not contain control characters, unpaired surrogates or a card
+                 *     number.
                  * @example Madrid
                  */
                 readonly city?: string;
@@ -2688,13 +3283,38 @@ export interface components {
                 /** Format: uuid */
                 readonly messageId: string;
                 /** @enum {string} */
-                readonly message: "increment" | "reversal" | "advice" | "clearing" | "refund" | "expiry";
+                readonly message:
+                    | "increment"
+                    | "reversal"
+                    | "advice"
+                    | "clearing"
+                    | "refund"
+                    | "expiry";
                 /**
                  * @description What the message did (docs/reference/payments.md).
                  * @example release
                  * @enum {string}
                  */
-                readonly effect: "open" | "openFlagged" | "openDecided" | "raise" | "remember" | "release" | "replace" | "reopen" | "clear" | "clearFinal" | "clearLate" | "force" | "forceFinal" | "refund" | "credit" | "expire" | "close" | "record" | "ignore";
+                readonly effect:
+                    | "open"
+                    | "openFlagged"
+                    | "openDecided"
+                    | "raise"
+                    | "remember"
+                    | "release"
+                    | "replace"
+                    | "reopen"
+                    | "clear"
+                    | "clearFinal"
+                    | "clearLate"
+                    | "force"
+                    | "forceFinal"
+                    | "refund"
+                    | "credit"
+                    | "expire"
+                    | "close"
+                    | "record"
+                    | "ignore";
                 /**
                  * @description What the message takes back, holds or moves.
                  * @example 1234
@@ -2718,12 +3338,14 @@ export interface components {
                     /** @example TERM0001 */
                     readonly terminalId?: string;
                     /**
-                     * @description Must not contain control characters, unpaired surrogates or a card number.
+                     * @description Must not contain control characters, unpaired surrogates or a
+                     *     card number.
                      * @example Corner Bakery
                      */
                     readonly name?: string;
                     /**
-                     * @description Must not contain control characters, unpaired surrogates or a card number.
+                     * @description Must not contain control characters, unpaired surrogates or a
+                     *     card number.
                      * @example Madrid
                      */
                     readonly city?: string;
@@ -2754,7 +3376,8 @@ export interface components {
             /** @example 3 */
             readonly remainingTries: number;
             /**
-             * @description If the card has a chip: the newest command that changes or unblocks the PIN in it.
+             * @description If the card has a chip: the newest command that changes or unblocks the
+             *     PIN in it.
              * @enum {string}
              */
             readonly chipUpdate?: "none" | "pending" | "sent" | "done" | "failed" | "unconfirmed";
@@ -2779,7 +3402,9 @@ export interface components {
             /** @description The successor of the card: with `card_already_replaced`. */
             readonly replacedBy?: string;
             readonly errors?: readonly {
-                /** @description A JSON Pointer to the member or parameter; `""` is the whole body. */
+                /**
+                 * @description A JSON Pointer to the member or parameter; `""` is the whole body.
+                 */
                 readonly pointer: string;
                 /** @description The faulty query parameter or header. Absent for a body member. */
                 readonly parameter?: string;
@@ -2816,7 +3441,8 @@ export interface components {
              */
             readonly renewalEarliestDays: number;
             /**
-             * @description An automatic renewal of a physical card is ordered this many days before the expiry.
+             * @description An automatic renewal of a physical card is ordered this many days before
+             *     the expiry.
              * @example 45
              */
             readonly renewalLeadDays: number;
@@ -2836,7 +3462,10 @@ export interface components {
         };
         /** @description Absent members get their default. */
         readonly PutDecisionEndpoint: {
-            /** @description Where requests are sent. Outside the sandbox it must be https and public. Null: to the stream. */
+            /**
+             * @description Where requests are sent. Outside the sandbox it must be https and
+             *     public. Null: to the stream.
+             */
             readonly url?: string | null;
             /** @description The time for an answer. Default: 1500. */
             readonly timeoutMs?: number;
@@ -2854,15 +3483,22 @@ export interface components {
                  * @enum {string}
                  */
                 readonly onError?: "decline" | "approve" | "rule";
-                /** @description A CEL expression over the request; true approves. Required by the kind `rule`. */
+                /**
+                 * @description A CEL expression over the request; true approves. Required by the
+                 *     kind `rule`.
+                 */
                 readonly rule?: string | null;
             };
             /**
-             * @description `enforce`: the answer counts. `shadow`: it is recorded only. Default: `enforce`.
+             * @description `enforce`: the answer counts. `shadow`: it is recorded only. Default:
+             *     `enforce`.
              * @enum {string}
              */
             readonly mode?: "enforce" | "shadow";
-            /** @description The share of authorizations that are asked about, in percent. Default: 100. */
+            /**
+             * @description The share of authorizations that are asked about, in percent. Default:
+             *     100.
+             */
             readonly sample?: number;
             /**
              * @description The form of requests and answers. Default: `pinfold`.
@@ -2875,19 +3511,25 @@ export interface components {
              * @example block_application
              * @enum {string}
              */
-            readonly command: "block_application" | "unblock_application" | "block_card" | "put_data";
+            readonly command:
+                | "block_application"
+                | "unblock_application"
+                | "block_card"
+                | "put_data";
             /**
              * @description With `put_data`: the tag, of two bytes.
              * @example 9F58
              */
             readonly tag?: string;
             /**
-             * @description The chip, by its PAN sequence number. By default, the highest one that was seen. `block_card` needs it, unless exactly one chip was seen.
+             * @description The chip, by its PAN sequence number. By default, the highest one that
+             *     was seen. `block_card` needs it, unless exactly one chip was seen.
              * @example 00
              */
             readonly panSequenceNumber?: string;
             /**
-             * @description With `put_data`: the value, which must be no secret and contain no card number.
+             * @description With `put_data`: the value, which must be no secret and contain no card
+             *     number.
              * @example 03
              */
             readonly value?: string;
@@ -2898,12 +3540,17 @@ export interface components {
         };
         readonly QueuedChipCommand: {
             /**
-             * @description The `sequence` of the event that reports the queueing; tag 9F18 in messages.
+             * @description The `sequence` of the event that reports the queueing; tag 9F18 in
+             *     messages.
              * @example 7
              */
             readonly commandNumber: number;
             /** @enum {string} */
-            readonly command: "block_application" | "unblock_application" | "block_card" | "put_data";
+            readonly command:
+                | "block_application"
+                | "unblock_application"
+                | "block_card"
+                | "put_data";
             /** @enum {string} */
             readonly state: "pending";
         };
@@ -2923,13 +3570,64 @@ export interface components {
              * @example wrong_pin
              * @enum {string}
              */
-            readonly declineReason?: "plastic_not_activated" | "card_not_activated" | "card_restricted" | "card_lost" | "card_stolen" | "card_closed" | "card_expired" | "plastic_retired" | "wrong_expiry_date" | "inquiry_not_supported" | "currency_not_supported" | "merchant_category_not_allowed" | "merchant_not_allowed" | "country_not_allowed" | "channel_not_allowed" | "chip_data_missing" | "chip_data_disagrees" | "invalid_chip_data" | "chip_declined" | "fallback_not_allowed" | "cryptogram_replayed" | "wrong_cryptogram" | "wrong_card_value" | "wrong_cavv" | "chip_pin_blocked" | "pin_missing" | "invalid_pin_block" | "wrong_pin" | "pin_blocked" | "wrong_cvv2" | "cvv2_blocked" | "transaction_reversed" | "invalid_amount" | "amount_over_limit" | "count_over_limit" | "do_not_honor" | "insufficient_funds" | "suspected_fraud" | "transaction_not_permitted" | "authentication_required" | "decision_unavailable" | "service_unavailable";
+            readonly declineReason?:
+                | "plastic_not_activated"
+                | "card_not_activated"
+                | "card_restricted"
+                | "card_lost"
+                | "card_stolen"
+                | "card_closed"
+                | "card_expired"
+                | "plastic_retired"
+                | "wrong_expiry_date"
+                | "inquiry_not_supported"
+                | "currency_not_supported"
+                | "merchant_category_not_allowed"
+                | "merchant_not_allowed"
+                | "country_not_allowed"
+                | "channel_not_allowed"
+                | "chip_data_missing"
+                | "chip_data_disagrees"
+                | "invalid_chip_data"
+                | "chip_declined"
+                | "fallback_not_allowed"
+                | "cryptogram_replayed"
+                | "wrong_cryptogram"
+                | "wrong_card_value"
+                | "wrong_cavv"
+                | "chip_pin_blocked"
+                | "pin_missing"
+                | "invalid_pin_block"
+                | "wrong_pin"
+                | "pin_blocked"
+                | "wrong_cvv2"
+                | "cvv2_blocked"
+                | "transaction_reversed"
+                | "invalid_amount"
+                | "amount_over_limit"
+                | "count_over_limit"
+                | "do_not_honor"
+                | "insufficient_funds"
+                | "suspected_fraud"
+                | "transaction_not_permitted"
+                | "authentication_required"
+                | "decision_unavailable"
+                | "service_unavailable";
             /**
              * @description What declined. On declines only.
              * @example pin
              * @enum {string}
              */
-            readonly declinedBy?: "card" | "product_control" | "card_control" | "pin" | "cvv2" | "chip" | "client" | "fallback" | "service";
+            readonly declinedBy?:
+                | "card"
+                | "product_control"
+                | "card_control"
+                | "pin"
+                | "cvv2"
+                | "chip"
+                | "client"
+                | "fallback"
+                | "service";
             /**
              * @description The control that declined, where one did.
              * @example limits.day
@@ -2938,20 +3636,24 @@ export interface components {
             /** @description One sentence to the cardholder. On declines only. */
             readonly advice?: string;
             /**
-             * @description Whether the same purchase may succeed: `never`; `with_other_data`, such as the right PIN; `later`, after the card or the service has changed. On declines only.
+             * @description Whether the same purchase may succeed: `never`; `with_other_data`, such
+             *     as the right PIN; `later`, after the card or the service has changed. On declines
+             *     only.
              * @enum {string}
              */
             readonly retry?: "never" | "with_other_data" | "later";
             /**
              * Format: uuid
-             * @description The payment that the approval opened or raised; left out if nothing is held.
+             * @description The payment that the approval opened or raised; left out if nothing is
+             *     held.
              * @example 01a207f1-05bc-71f8-97ce-911aef6582b9
              */
             readonly paymentId?: string;
             /** @example chip */
             readonly entryMode: string;
             /**
-             * @description In the smallest unit of `currency`: 1234 is 12.34 EUR. 0 asks about the account.
+             * @description In the smallest unit of `currency`: 1234 is 12.34 EUR. 0 asks about the
+             *     account.
              * @example 1234
              */
             readonly amount?: number;
@@ -2961,7 +3663,8 @@ export interface components {
              */
             readonly currency?: string;
             /**
-             * @description What the cardholder is charged, if the network converted `amount`: in the smallest unit of `billingCurrency`.
+             * @description What the cardholder is charged, if the network converted `amount`: in
+             *     the smallest unit of `billingCurrency`.
              * @example 1118
              */
             readonly billingAmount?: number;
@@ -2979,19 +3682,29 @@ export interface components {
              * @example purchase
              * @enum {string}
              */
-            readonly transactionType: "purchase" | "cash" | "cashback" | "quasiCash" | "refund" | "funding" | "credit" | "inquiry";
+            readonly transactionType:
+                | "purchase"
+                | "cash"
+                | "cashback"
+                | "quasiCash"
+                | "refund"
+                | "funding"
+                | "credit"
+                | "inquiry";
             readonly merchant?: {
                 /** @example 000000012345678 */
                 readonly id?: string;
                 /** @example TERM0001 */
                 readonly terminalId?: string;
                 /**
-                 * @description Must not contain control characters, unpaired surrogates or a card number.
+                 * @description Must not contain control characters, unpaired surrogates or a card
+                 *     number.
                  * @example Corner Bakery
                  */
                 readonly name?: string;
                 /**
-                 * @description Must not contain control characters, unpaired surrogates or a card number.
+                 * @description Must not contain control characters, unpaired surrogates or a card
+                 *     number.
                  * @example Madrid
                  */
                 readonly city?: string;
@@ -3028,15 +3741,42 @@ export interface components {
              * @description When it was answered.
              */
             readonly decidedAt: string;
-            /** @description In the order in which they were made. Checks after the first objection were not made. */
+            /**
+             * @description In the order in which they were made. Checks after the first objection
+             *     were not made.
+             */
             readonly checks: readonly {
                 /**
-                 * @description `controls`: those without money. `shadow`: controls that decide nothing; they object. `answer`: of a repeat, whose first request was lost before it was answered.
+                 * @description `controls`: those without money. `shadow`: controls that decide
+                 *     nothing; they object. `answer`: of a repeat, whose first request was lost
+                 *     before it was answered.
                  * @enum {string}
                  */
-                readonly check: "card" | "postal_code" | "address_line" | "status" | "expiry" | "plastic" | "transaction_type" | "currency" | "shadow" | "controls" | "chip" | "cryptogram" | "card_value" | "cavv" | "offline_pin" | "pin_block" | "pin" | "cvv2" | "limits" | "decision" | "answer";
+                readonly check:
+                    | "card"
+                    | "postal_code"
+                    | "address_line"
+                    | "status"
+                    | "expiry"
+                    | "plastic"
+                    | "transaction_type"
+                    | "currency"
+                    | "shadow"
+                    | "controls"
+                    | "chip"
+                    | "cryptogram"
+                    | "card_value"
+                    | "cavv"
+                    | "offline_pin"
+                    | "pin_block"
+                    | "pin"
+                    | "cvv2"
+                    | "limits"
+                    | "decision"
+                    | "answer";
                 /**
-                 * @description `not_given`: the request had nothing to check. `blocked`: no try was left, and nothing was compared. `unresolved`: the HSM gave no answer.
+                 * @description `not_given`: the request had nothing to check. `blocked`: no try was
+                 *     left, and nothing was compared. `unresolved`: the HSM gave no answer.
                  * @enum {string}
                  */
                 readonly result: "passed" | "failed" | "not_given" | "blocked" | "unresolved";
@@ -3052,7 +3792,21 @@ export interface components {
                  *       "atc_jump"
                  *     ]
                  */
-                readonly findings?: readonly ("atc_jump" | "chip_declined" | "cryptogram_replayed" | "offline_pin_failed" | "offline_pin_blocked" | "command_failed" | "data_disagreement" | "data_missing" | "key_unknown" | "fallback" | "guessing" | "wrong_card_value" | "wrong_cavv")[];
+                readonly findings?: readonly (
+                    | "atc_jump"
+                    | "chip_declined"
+                    | "cryptogram_replayed"
+                    | "offline_pin_failed"
+                    | "offline_pin_blocked"
+                    | "command_failed"
+                    | "data_disagreement"
+                    | "data_missing"
+                    | "key_unknown"
+                    | "fallback"
+                    | "guessing"
+                    | "wrong_card_value"
+                    | "wrong_cavv"
+                )[];
                 /**
                  * @description The control that objected.
                  * @example limits.day
@@ -3065,10 +3819,16 @@ export interface components {
                  */
                 readonly owner?: "product" | "card";
                 /**
-                 * @description Of `decision`: who decided, the endpoint of the client or what stood in.
+                 * @description Of `decision`: who decided, the endpoint of the client or what stood
+                 *     in.
                  * @enum {string}
                  */
-                readonly decidedBy?: "endpoint" | "fallback:timeout" | "fallback:error" | "rule:timeout" | "rule:error";
+                readonly decidedBy?:
+                    | "endpoint"
+                    | "fallback:timeout"
+                    | "fallback:error"
+                    | "rule:timeout"
+                    | "rule:error";
                 /**
                  * @description Of `decision`: why it declined.
                  * @example insufficient_funds
@@ -3114,7 +3874,12 @@ export interface components {
              * @description The endpoint, or what stood in. Left out if a trial had no answer.
              * @enum {string}
              */
-            readonly decidedBy?: "endpoint" | "fallback:timeout" | "fallback:error" | "rule:timeout" | "rule:error";
+            readonly decidedBy?:
+                | "endpoint"
+                | "fallback:timeout"
+                | "fallback:error"
+                | "rule:timeout"
+                | "rule:error";
             /**
              * @description `challenge` declines, and asks for the authentication of the cardholder.
              * @enum {string}
@@ -3130,7 +3895,18 @@ export interface components {
              * @description Why there was no usable answer.
              * @enum {string}
              */
-            readonly error?: "timeout" | "signing_failed" | "connection_failed" | "target_refused" | "bad_status" | "bad_body" | "bad_amount" | "too_large" | "too_many_in_flight" | "breaker_open" | "no_stream";
+            readonly error?:
+                | "timeout"
+                | "signing_failed"
+                | "connection_failed"
+                | "target_refused"
+                | "bad_status"
+                | "bad_body"
+                | "bad_amount"
+                | "too_large"
+                | "too_many_in_flight"
+                | "breaker_open"
+                | "no_stream";
             /** @description Of the answer by HTTP. */
             readonly statusCode?: number;
             /** @description From asking to the answer. */
@@ -3146,7 +3922,8 @@ export interface components {
             /** @description The first answer after the deadline. It changed nothing. */
             readonly lateAnswer?: {
                 /**
-                 * @description `challenge` declines, and asks for the authentication of the cardholder.
+                 * @description `challenge` declines, and asks for the authentication of the
+                 *     cardholder.
                  * @enum {string}
                  */
                 readonly decision: "approve" | "decline" | "challenge";
@@ -3163,7 +3940,10 @@ export interface components {
             readonly enforced: components["schemas"]["EndpointVersion"] | null;
             readonly previous: components["schemas"]["EndpointVersion"] | null;
             readonly shadow: components["schemas"]["EndpointVersion"] | null;
-            /** @description Since when too few requests are answered, so that the fallback decides at once. */
+            /**
+             * @description Since when too few requests are answered, so that the fallback decides
+             *     at once.
+             */
             readonly degradedSince: string | null;
             /** Format: date-time */
             readonly changedAt: string;
@@ -3189,7 +3969,8 @@ export interface components {
         };
         readonly RenewCard: {
             /**
-             * @description `Renew`, the default, orders the next plastic with a later expiry, and `RenewWithSameExpiry` a copy of the present one. `Migrate` makes it current.
+             * @description `Renew`, the default, orders the next plastic with a later expiry, and
+             *     `RenewWithSameExpiry` a copy of the present one. `Migrate` makes it current.
              * @enum {string}
              */
             readonly renewStep?: "Renew" | "Migrate" | "RenewWithSameExpiry";
@@ -3198,11 +3979,16 @@ export interface components {
              * @example 2033-06
              */
             readonly expiryDate?: string;
-            /** @description Not with `Migrate`: whether a physical plastic becomes current at once. */
+            /**
+             * @description Not with `Migrate`: whether a physical plastic becomes current at once.
+             */
             readonly activateNow?: boolean;
             /** @description For the bureau that produces the plastic. */
             readonly freetext1?: string;
-            /** @description Must not contain control characters, unpaired surrogates or a card number. */
+            /**
+             * @description Must not contain control characters, unpaired surrogates or a card
+             *     number.
+             */
             readonly freetext2?: string;
         };
         readonly RenewalJob: {
@@ -3230,7 +4016,8 @@ export interface components {
              */
             readonly ordered: number;
             /**
-             * @description How many cards were refused, by the `code` that their renewal would answer.
+             * @description How many cards were refused, by the `code` that their renewal would
+             *     answer.
              * @example {
              *       "renewal_not_due": 20
              *     }
@@ -3244,7 +4031,9 @@ export interface components {
         };
         readonly ReplaceCard: {
             /**
-             * @description Default: `Lost` for 41, `Stolen` for 43, otherwise `Damaged`. `Lost` and `Stolen` move the card to 41 and 43, and `Compromised` retires it, in the same act.
+             * @description Default: `Lost` for 41, `Stolen` for 43, otherwise `Damaged`. `Lost` and
+             *     `Stolen` move the card to 41 and 43, and `Compromised` retires it, in the same
+             *     act.
              * @enum {string}
              */
             readonly reason?: "Lost" | "Stolen" | "Damaged" | "Compromised" | "Upgrade";
@@ -3260,7 +4049,10 @@ export interface components {
             readonly expiryDate?: string;
             /** @description Whether the new card has the expiry of the card. */
             readonly moveExpiryDate?: boolean;
-            /** @description Whether the new card has the PIN of the card. Default: true if the PIN can move, but false for `Stolen` and `Compromised`. */
+            /**
+             * @description Whether the new card has the PIN of the card. Default: true if the PIN
+             *     can move, but false for `Stolen` and `Compromised`.
+             */
             readonly movePin?: boolean;
             /** @description Accepted: Pinfold holds no balances. */
             readonly moveBalance?: boolean;
@@ -3273,7 +4065,10 @@ export interface components {
             readonly fulfilment?: components["schemas"]["Address"];
             /** @description For the bureau that produces the plastic. */
             readonly freetext1?: string;
-            /** @description Must not contain control characters, unpaired surrogates or a card number. */
+            /**
+             * @description Must not contain control characters, unpaired surrogates or a card
+             *     number.
+             */
             readonly freetext2?: string;
         };
         readonly ReplaceCardControls: {
@@ -3303,12 +4098,33 @@ export interface components {
             /** @description A block beats an allow. */
             readonly channels?: {
                 /** @description Null allows everything, and an empty list nothing. */
-                readonly allowed?: readonly ("chip" | "contactless" | "magstripe" | "ecommerce" | "moto" | "cash" | "cashback" | "quasiCash")[] | null;
-                readonly blocked?: readonly ("chip" | "contactless" | "magstripe" | "ecommerce" | "moto" | "cash" | "cashback" | "quasiCash")[];
+                readonly allowed?: readonly (
+                    | "chip"
+                    | "contactless"
+                    | "magstripe"
+                    | "ecommerce"
+                    | "moto"
+                    | "cash"
+                    | "cashback"
+                    | "quasiCash"
+                )[] | null;
+                readonly blocked?: readonly (
+                    | "chip"
+                    | "contactless"
+                    | "magstripe"
+                    | "ecommerce"
+                    | "moto"
+                    | "cash"
+                    | "cashback"
+                    | "quasiCash"
+                )[];
             };
             /** @description Whether the card can be used once. Default: false. */
             readonly singleUse?: boolean;
-            /** @description Whether the first merchant that the card is used at becomes the only one. Default: false. */
+            /**
+             * @description Whether the first merchant that the card is used at becomes the only
+             *     one. Default: false.
+             */
             readonly merchantLock?: boolean;
             readonly limits?: readonly components["schemas"]["SpendingLimit"][];
             /** @description Rules that are evaluated and recorded, and decide nothing. */
@@ -3373,7 +4189,10 @@ export interface components {
             readonly iv: string;
             /** @description Base64: AES-256-CBC, PKCS#7, under the session key. */
             readonly encryptedPayload: string;
-            /** @description Base64: RSA-PSS (SHA-256, salt of 32 bytes) with the sign key over the bytes of the payload and then the iv. */
+            /**
+             * @description Base64: RSA-PSS (SHA-256, salt of 32 bytes) with the sign key over the
+             *     bytes of the payload and then the iv.
+             */
             readonly signatureOfPayloadAndIv: string;
         };
         /** @description Exactly one of `pin`, `cardPin` and `encryptedPin`. */
@@ -3388,11 +4207,21 @@ export interface components {
              * @example 4821
              */
             readonly cardPin?: string;
-            /** @description The PIN sealed on the device: a compact JWE to the pin key (ECDH-ES, A256GCM, `typ` `set-pin+jwe`) of `pin`, `publicToken`, `jti` and `iat`. Valid for one use, within 5 minutes. */
+            /**
+             * @description The PIN sealed on the device: a compact JWE to the pin key (ECDH-ES,
+             *     A256GCM, `typ` `set-pin+jwe`) of `pin`, `publicToken`, `jti` and `iat`. Valid for
+             *     one use, within 5 minutes.
+             */
             readonly encryptedPin?: string;
-            /** @description Must not contain control characters, unpaired surrogates or a card number. */
+            /**
+             * @description Must not contain control characters, unpaired surrogates or a card
+             *     number.
+             */
             readonly description?: string;
-            /** @description Must not contain control characters, unpaired surrogates or a card number. */
+            /**
+             * @description Must not contain control characters, unpaired surrogates or a card
+             *     number.
+             */
             readonly updatedBy?: string;
         };
         readonly Simulate: {
@@ -3411,8 +4240,17 @@ export interface components {
              * @description Default: `chip` with a PIN, otherwise `ecommerce`.
              * @enum {string}
              */
-            readonly entryMode?: "chip" | "contactless" | "magstripe" | "atm" | "ecommerce" | "moto";
-            /** @description Whether the virtual chip of the card makes a cryptogram and takes the answer. A card without a virtual chip gets one. */
+            readonly entryMode?:
+                | "chip"
+                | "contactless"
+                | "magstripe"
+                | "atm"
+                | "ecommerce"
+                | "moto";
+            /**
+             * @description Whether the virtual chip of the card makes a cryptogram and takes the
+             *     answer. A card without a virtual chip gets one.
+             */
             readonly chip?: boolean;
             /**
              * @description The PIN that the virtual chip compares itself. Needs `chip`.
@@ -3420,7 +4258,8 @@ export interface components {
              */
             readonly offlinePin?: string;
             /**
-             * @description In the smallest unit of `currency`: 1234 is 12.34 EUR. 0 asks about the account.
+             * @description In the smallest unit of `currency`: 1234 is 12.34 EUR. 0 asks about the
+             *     account.
              * @example 1234
              */
             readonly amount?: number;
@@ -3430,7 +4269,8 @@ export interface components {
              */
             readonly currency?: string;
             /**
-             * @description What the cardholder is charged, if the network converted `amount`: in the smallest unit of `billingCurrency`.
+             * @description What the cardholder is charged, if the network converted `amount`: in
+             *     the smallest unit of `billingCurrency`.
              * @example 1118
              */
             readonly billingAmount?: number;
@@ -3445,22 +4285,34 @@ export interface components {
              */
             readonly cashbackAmount?: number;
             /**
-             * @description Default: `purchase`. `quasiCash`: what is as good as cash. `refund` returns a purchase, `credit` pays other money to the card, `funding` takes money for another account. `inquiry` asks for the balance, and is declined.
+             * @description Default: `purchase`. `quasiCash`: what is as good as cash. `refund`
+             *     returns a purchase, `credit` pays other money to the card, `funding` takes money
+             *     for another account. `inquiry` asks for the balance, and is declined.
              * @enum {string}
              */
-            readonly transactionType?: "purchase" | "cash" | "cashback" | "quasiCash" | "refund" | "funding" | "credit" | "inquiry";
+            readonly transactionType?:
+                | "purchase"
+                | "cash"
+                | "cashback"
+                | "quasiCash"
+                | "refund"
+                | "funding"
+                | "credit"
+                | "inquiry";
             readonly merchant?: {
                 /** @example 000000012345678 */
                 readonly id?: string;
                 /** @example TERM0001 */
                 readonly terminalId?: string;
                 /**
-                 * @description Must not contain control characters, unpaired surrogates or a card number.
+                 * @description Must not contain control characters, unpaired surrogates or a card
+                 *     number.
                  * @example Corner Bakery
                  */
                 readonly name?: string;
                 /**
-                 * @description Must not contain control characters, unpaired surrogates or a card number.
+                 * @description Must not contain control characters, unpaired surrogates or a card
+                 *     number.
                  * @example Madrid
                  */
                 readonly city?: string;
@@ -3480,7 +4332,11 @@ export interface components {
              * @example 123456789012345
              */
             readonly networkTransactionId?: string;
-            /** @description Whether the terminal can take a part of `amount`. A purchase that is over a limit is then approved in part, with `10` and `approvedAmount`. Default: false. */
+            /**
+             * @description Whether the terminal can take a part of `amount`. A purchase that is
+             *     over a limit is then approved in part, with `10` and `approvedAmount`. Default:
+             *     false.
+             */
             readonly partialAllowed?: boolean;
         };
         readonly SimulateAdvice: {
@@ -3499,7 +4355,8 @@ export interface components {
             /** @description The network's own id. A repeat with it gets the first result. */
             readonly messageKey?: string;
             /**
-             * @description In the smallest unit of `currency`: 1234 is 12.34 EUR. 0 asks about the account.
+             * @description In the smallest unit of `currency`: 1234 is 12.34 EUR. 0 asks about the
+             *     account.
              * @example 1234
              */
             readonly amount: number;
@@ -3514,12 +4371,14 @@ export interface components {
                 /** @example TERM0001 */
                 readonly terminalId?: string;
                 /**
-                 * @description Must not contain control characters, unpaired surrogates or a card number.
+                 * @description Must not contain control characters, unpaired surrogates or a card
+                 *     number.
                  * @example Corner Bakery
                  */
                 readonly name?: string;
                 /**
-                 * @description Must not contain control characters, unpaired surrogates or a card number.
+                 * @description Must not contain control characters, unpaired surrogates or a card
+                 *     number.
                  * @example Madrid
                  */
                 readonly city?: string;
@@ -3553,7 +4412,8 @@ export interface components {
             /** @description The network's own id. A repeat with it gets the first result. */
             readonly messageKey?: string;
             /**
-             * @description In the smallest unit of `currency`: 1234 is 12.34 EUR. 0 asks about the account.
+             * @description In the smallest unit of `currency`: 1234 is 12.34 EUR. 0 asks about the
+             *     account.
              * @example 1234
              */
             readonly amount: number;
@@ -3568,12 +4428,14 @@ export interface components {
                 /** @example TERM0001 */
                 readonly terminalId?: string;
                 /**
-                 * @description Must not contain control characters, unpaired surrogates or a card number.
+                 * @description Must not contain control characters, unpaired surrogates or a card
+                 *     number.
                  * @example Corner Bakery
                  */
                 readonly name?: string;
                 /**
-                 * @description Must not contain control characters, unpaired surrogates or a card number.
+                 * @description Must not contain control characters, unpaired surrogates or a card
+                 *     number.
                  * @example Madrid
                  */
                 readonly city?: string;
@@ -3605,7 +4467,8 @@ export interface components {
              */
             readonly networkTransactionId?: string;
             /**
-             * @description In the smallest unit of `currency`: 1234 is 12.34 EUR. 0 asks about the account.
+             * @description In the smallest unit of `currency`: 1234 is 12.34 EUR. 0 asks about the
+             *     account.
              * @example 1234
              */
             readonly amount: number;
@@ -3631,7 +4494,8 @@ export interface components {
             /** @description The network's own id. A repeat with it gets the first result. */
             readonly messageKey?: string;
             /**
-             * @description In the smallest unit of `currency`: 1234 is 12.34 EUR. 0 asks about the account.
+             * @description In the smallest unit of `currency`: 1234 is 12.34 EUR. 0 asks about the
+             *     account.
              * @example 1234
              */
             readonly amount: number;
@@ -3646,12 +4510,14 @@ export interface components {
                 /** @example TERM0001 */
                 readonly terminalId?: string;
                 /**
-                 * @description Must not contain control characters, unpaired surrogates or a card number.
+                 * @description Must not contain control characters, unpaired surrogates or a card
+                 *     number.
                  * @example Corner Bakery
                  */
                 readonly name?: string;
                 /**
-                 * @description Must not contain control characters, unpaired surrogates or a card number.
+                 * @description Must not contain control characters, unpaired surrogates or a card
+                 *     number.
                  * @example Madrid
                  */
                 readonly city?: string;
@@ -3683,7 +4549,8 @@ export interface components {
             /** @description The network's own id. A repeat with it gets the first result. */
             readonly messageKey?: string;
             /**
-             * @description In the smallest unit of `currency`: 1234 is 12.34 EUR. 0 asks about the account.
+             * @description In the smallest unit of `currency`: 1234 is 12.34 EUR. 0 asks about the
+             *     account.
              * @example 1234
              */
             readonly amount?: number;
@@ -3698,7 +4565,33 @@ export interface components {
         readonly SimulatedAuthorization: {
             readonly approved: boolean;
             /** @enum {string} */
-            readonly responseCode: "00" | "03" | "05" | "10" | "13" | "14" | "41" | "43" | "46" | "51" | "54" | "55" | "57" | "59" | "61" | "62" | "65" | "75" | "78" | "86" | "88" | "91" | "94" | "96" | "1A" | "N7";
+            readonly responseCode:
+                | "00"
+                | "03"
+                | "05"
+                | "10"
+                | "13"
+                | "14"
+                | "41"
+                | "43"
+                | "46"
+                | "51"
+                | "54"
+                | "55"
+                | "57"
+                | "59"
+                | "61"
+                | "62"
+                | "65"
+                | "75"
+                | "78"
+                | "86"
+                | "88"
+                | "91"
+                | "94"
+                | "96"
+                | "1A"
+                | "N7";
             /** @description The part of `amount` that was approved, with `10`. */
             readonly approvedAmount?: number;
             /** @example 4820117360 */
@@ -3723,12 +4616,16 @@ export interface components {
             /** @description Where the cryptogram of the chip was right, declines included. */
             readonly chip?: {
                 /**
-                 * @description Field 55 in hexadecimal digits: the answer to the chip, and its commands.
+                 * @description Field 55 in hexadecimal digits: the answer to the chip, and its
+                 *     commands.
                  * @example 910a1122334455667788003030
                  */
                 readonly data: string;
             };
-            /** @description Where the request has `cardholderAddress`. `not_checked`: it was not given, or the address of the card could not be read. It declines nothing. */
+            /**
+             * @description Where the request has `cardholderAddress`. `not_checked`: it was not
+             *     given, or the address of the card could not be read. It declines nothing.
+             */
             readonly address?: {
                 /** @enum {string} */
                 readonly postalCode: "match" | "mismatch" | "not_checked";
@@ -3745,8 +4642,20 @@ export interface components {
              */
             readonly period: "transaction" | "day" | "week" | "month" | "lifetime";
             /** @description Only transactions of this channel count; null: all do. */
-            readonly channel?: ("chip" | "contactless" | "magstripe" | "ecommerce" | "moto" | "cash" | "cashback" | "quasiCash") | null;
-            /** @description In the smallest unit of the product's currency. Null is no limit, and 0 allows nothing. */
+            readonly channel?: (
+                | "chip"
+                | "contactless"
+                | "magstripe"
+                | "ecommerce"
+                | "moto"
+                | "cash"
+                | "cashback"
+                | "quasiCash"
+            ) | null;
+            /**
+             * @description In the smallest unit of the product's currency. Null is no limit, and 0
+             *     allows nothing.
+             */
             readonly maximumAmount?: number | null;
             /** @description Null is no limit, and 0 allows nothing. */
             readonly maximumCount?: number | null;
@@ -3784,7 +4693,15 @@ export interface components {
                 readonly [key: string]: string;
             };
             /** @enum {string} */
-            readonly status: "Lost" | "Stolen" | "Closed" | "Expired" | "Restricted" | "Destroyed" | "Inactive" | "Active";
+            readonly status:
+                | "Lost"
+                | "Stolen"
+                | "Closed"
+                | "Expired"
+                | "Restricted"
+                | "Destroyed"
+                | "Inactive"
+                | "Active";
             /** @enum {string} */
             readonly cardStatusCode: "00" | "02" | "41" | "43" | "46" | "54" | "62" | "83";
             /** @example Active */
@@ -3806,9 +4723,15 @@ export interface components {
             readonly remainingTries: number;
         };
         readonly UnblockPin: {
-            /** @description Must not contain control characters, unpaired surrogates or a card number. */
+            /**
+             * @description Must not contain control characters, unpaired surrogates or a card
+             *     number.
+             */
             readonly description?: string;
-            /** @description Must not contain control characters, unpaired surrogates or a card number. */
+            /**
+             * @description Must not contain control characters, unpaired surrogates or a card
+             *     number.
+             */
             readonly updatedBy?: string;
         };
         readonly UpdateCvvStatus: {
@@ -3817,15 +4740,22 @@ export interface components {
              * @enum {string}
              */
             readonly status: "Unblocked" | "Blocked";
-            /** @description Must not contain control characters, unpaired surrogates or a card number. */
+            /**
+             * @description Must not contain control characters, unpaired surrogates or a card
+             *     number.
+             */
             readonly description?: string;
-            /** @description Must not contain control characters, unpaired surrogates or a card number. */
+            /**
+             * @description Must not contain control characters, unpaired surrogates or a card
+             *     number.
+             */
             readonly updatedBy?: string;
         };
         /** @description Absent members get their default: `Enabled`, no description. */
         readonly UpdateWebhook: {
             /**
-             * @description The address of the messages. Outside the sandbox it must be https and public.
+             * @description The address of the messages. Outside the sandbox it must be https and
+             *     public.
              * @example https://client.example/pinfold
              */
             readonly url: string;
@@ -3835,8 +4765,47 @@ export interface components {
              *       "pin.blocked"
              *     ]
              */
-            readonly events: readonly ("card.created" | "card.status_changed" | "card.controls_changed" | "card.changed" | "card.renewal_ordered" | "card.renewed" | "card.renewal_cancelled" | "card.converted" | "card.replaced" | "card.activated" | "card.retired" | "card.renewal_due" | "card.delivery_changed" | "card_data.revealed" | "pin.set" | "pin.revealed" | "pin.attempt_failed" | "pin.blocked" | "pin.unblocked" | "cvv.attempt_failed" | "cvv.blocked" | "cvv.unblocked" | "authorization.approved" | "authorization.declined" | "decision.late" | "decision_endpoint.degraded" | "decision_endpoint.recovered" | "payment.changed" | "payment.forced" | "payment.expired" | "chip.command_queued" | "chip.command_sent" | "chip.command_done" | "chip.command_failed" | "chip.command_unconfirmed")[] | readonly "*"[];
-            /** @description Must not contain control characters, unpaired surrogates or a card number. */
+            readonly events: readonly (
+                | "card.created"
+                | "card.status_changed"
+                | "card.controls_changed"
+                | "card.changed"
+                | "card.renewal_ordered"
+                | "card.renewed"
+                | "card.renewal_cancelled"
+                | "card.converted"
+                | "card.replaced"
+                | "card.activated"
+                | "card.retired"
+                | "card.renewal_due"
+                | "card.delivery_changed"
+                | "card_data.revealed"
+                | "pin.set"
+                | "pin.revealed"
+                | "pin.attempt_failed"
+                | "pin.blocked"
+                | "pin.unblocked"
+                | "cvv.attempt_failed"
+                | "cvv.blocked"
+                | "cvv.unblocked"
+                | "authorization.approved"
+                | "authorization.declined"
+                | "decision.late"
+                | "decision_endpoint.degraded"
+                | "decision_endpoint.recovered"
+                | "payment.changed"
+                | "payment.forced"
+                | "payment.expired"
+                | "chip.command_queued"
+                | "chip.command_sent"
+                | "chip.command_done"
+                | "chip.command_failed"
+                | "chip.command_unconfirmed"
+            )[] | readonly "*"[];
+            /**
+             * @description Must not contain control characters, unpaired surrogates or a card
+             *     number.
+             */
             readonly description?: string;
             /**
              * @description `Disabled` webhooks get no messages.
@@ -3848,7 +4817,44 @@ export interface components {
             /** @example 5f0c1d52-8f0e-4d5a-9a53-0c6a1a3b7c11 */
             readonly webhookId: string;
             readonly url: string;
-            readonly events: readonly ("card.created" | "card.status_changed" | "card.controls_changed" | "card.changed" | "card.renewal_ordered" | "card.renewed" | "card.renewal_cancelled" | "card.converted" | "card.replaced" | "card.activated" | "card.retired" | "card.renewal_due" | "card.delivery_changed" | "card_data.revealed" | "pin.set" | "pin.revealed" | "pin.attempt_failed" | "pin.blocked" | "pin.unblocked" | "cvv.attempt_failed" | "cvv.blocked" | "cvv.unblocked" | "authorization.approved" | "authorization.declined" | "decision.late" | "decision_endpoint.degraded" | "decision_endpoint.recovered" | "payment.changed" | "payment.forced" | "payment.expired" | "chip.command_queued" | "chip.command_sent" | "chip.command_done" | "chip.command_failed" | "chip.command_unconfirmed" | "*")[];
+            readonly events: readonly (
+                | "card.created"
+                | "card.status_changed"
+                | "card.controls_changed"
+                | "card.changed"
+                | "card.renewal_ordered"
+                | "card.renewed"
+                | "card.renewal_cancelled"
+                | "card.converted"
+                | "card.replaced"
+                | "card.activated"
+                | "card.retired"
+                | "card.renewal_due"
+                | "card.delivery_changed"
+                | "card_data.revealed"
+                | "pin.set"
+                | "pin.revealed"
+                | "pin.attempt_failed"
+                | "pin.blocked"
+                | "pin.unblocked"
+                | "cvv.attempt_failed"
+                | "cvv.blocked"
+                | "cvv.unblocked"
+                | "authorization.approved"
+                | "authorization.declined"
+                | "decision.late"
+                | "decision_endpoint.degraded"
+                | "decision_endpoint.recovered"
+                | "payment.changed"
+                | "payment.forced"
+                | "payment.expired"
+                | "chip.command_queued"
+                | "chip.command_sent"
+                | "chip.command_done"
+                | "chip.command_failed"
+                | "chip.command_unconfirmed"
+                | "*"
+            )[];
             readonly description?: string;
             /**
              * @description `Disabled` webhooks get no messages.
@@ -3860,7 +4866,8 @@ export interface components {
             /** Format: date-time */
             readonly disabledAt?: string;
             /**
-             * @description Why it is disabled: its receiver answered 410, three days of attempts failed, an operator disabled it, or you did.
+             * @description Why it is disabled: its receiver answered 410, three days of attempts
+             *     failed, an operator disabled it, or you did.
              * @enum {string}
              */
             readonly disabledReason?: "receiver_gone" | "not_delivered" | "operator" | "client";
@@ -3900,7 +4907,10 @@ export interface components {
                 readonly "application/problem+json": components["schemas"]["Problem"];
             };
         };
-        /** @description `idempotency_key_in_use`: A request with this Idempotency-Key is still running. */
+        /**
+         * @description `idempotency_key_in_use`: A request with this Idempotency-Key is still
+         *     running.
+         */
         readonly IdempotencyKeyInUse: {
             headers: {
                 readonly "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -4039,7 +5049,11 @@ export interface components {
         };
     };
     parameters: {
-        /** @description Any 1 to 255 visible ASCII characters, new for each new request. A repeat with the same key returns the first 2xx answer for 24 hours, and has no second effect. */
+        /**
+         * @description Any 1 to 255 visible ASCII characters, new for each new request. A repeat
+         *     with the same key returns the first 2xx answer for 24 hours, and has no second
+         *     effect.
+         */
         readonly IdempotencyKey: string;
     };
     requestBodies: never;
@@ -4050,7 +5064,8 @@ export interface components {
          */
         readonly "Api-Version": string;
         /**
-         * @description The audit log entry of the disclosure: the `id` of its event. Its receipt is at `/receipts/{entry}`.
+         * @description The audit log entry of the disclosure: the `id` of its event. Its receipt is
+         *     at `/receipts/{entry}`.
          * @example 01966c8e-9c3a-7b5f-8e21-4d0f6a7b8c9d
          */
         readonly "Audit-Entry": string;
@@ -4256,7 +5271,11 @@ export interface operations {
         readonly parameters: {
             readonly query?: never;
             readonly header?: {
-                /** @description Any 1 to 255 visible ASCII characters, new for each new request. A repeat with the same key returns the first 2xx answer for 24 hours, and has no second effect. */
+                /**
+                 * @description Any 1 to 255 visible ASCII characters, new for each new request. A
+                 *     repeat with the same key returns the first 2xx answer for 24 hours, and has
+                 *     no second effect.
+                 */
                 readonly "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
             };
             readonly path?: never;
@@ -4416,7 +5435,11 @@ export interface operations {
         readonly parameters: {
             readonly query?: never;
             readonly header?: {
-                /** @description Any 1 to 255 visible ASCII characters, new for each new request. A repeat with the same key returns the first 2xx answer for 24 hours, and has no second effect. */
+                /**
+                 * @description Any 1 to 255 visible ASCII characters, new for each new request. A
+                 *     repeat with the same key returns the first 2xx answer for 24 hours, and has
+                 *     no second effect.
+                 */
                 readonly "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
             };
             readonly path: {
@@ -4527,7 +5550,11 @@ export interface operations {
         readonly parameters: {
             readonly query?: never;
             readonly header?: {
-                /** @description Any 1 to 255 visible ASCII characters, new for each new request. A repeat with the same key returns the first 2xx answer for 24 hours, and has no second effect. */
+                /**
+                 * @description Any 1 to 255 visible ASCII characters, new for each new request. A
+                 *     repeat with the same key returns the first 2xx answer for 24 hours, and has
+                 *     no second effect.
+                 */
                 readonly "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
             };
             readonly path: {
@@ -4564,7 +5591,8 @@ export interface operations {
             readonly 403: components["responses"]["InsufficientScope"];
             readonly 404: components["responses"]["CardNotFound"];
             /**
-             * @description `idempotency_key_in_use`: A request with this Idempotency-Key is still running.
+             * @description `idempotency_key_in_use`: A request with this Idempotency-Key is still
+             *     running.
              *
              *     `card_status_conflict`: The card cannot move to this status.
              *
@@ -4676,7 +5704,11 @@ export interface operations {
         readonly parameters: {
             readonly query?: never;
             readonly header?: {
-                /** @description Any 1 to 255 visible ASCII characters, new for each new request. A repeat with the same key returns the first 2xx answer for 24 hours, and has no second effect. */
+                /**
+                 * @description Any 1 to 255 visible ASCII characters, new for each new request. A
+                 *     repeat with the same key returns the first 2xx answer for 24 hours, and has
+                 *     no second effect.
+                 */
                 readonly "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
             };
             readonly path: {
@@ -4732,7 +5764,8 @@ export interface operations {
             readonly 403: components["responses"]["InsufficientScope"];
             readonly 404: components["responses"]["CardNotFound"];
             /**
-             * @description `idempotency_key_in_use`: A request with this Idempotency-Key is still running.
+             * @description `idempotency_key_in_use`: A request with this Idempotency-Key is still
+             *     running.
              *
              *     `card_closed`: The card is closed permanently.
              *
@@ -4780,7 +5813,11 @@ export interface operations {
         readonly parameters: {
             readonly query?: never;
             readonly header?: {
-                /** @description Any 1 to 255 visible ASCII characters, new for each new request. A repeat with the same key returns the first 2xx answer for 24 hours, and has no second effect. */
+                /**
+                 * @description Any 1 to 255 visible ASCII characters, new for each new request. A
+                 *     repeat with the same key returns the first 2xx answer for 24 hours, and has
+                 *     no second effect.
+                 */
                 readonly "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
             };
             readonly path: {
@@ -4813,7 +5850,8 @@ export interface operations {
             readonly 403: components["responses"]["InsufficientScope"];
             readonly 404: components["responses"]["CardNotFound"];
             /**
-             * @description `idempotency_key_in_use`: A request with this Idempotency-Key is still running.
+             * @description `idempotency_key_in_use`: A request with this Idempotency-Key is still
+             *     running.
              *
              *     `not_replaced`: The card is not replaced.
              */
@@ -4855,7 +5893,11 @@ export interface operations {
         readonly parameters: {
             readonly query?: never;
             readonly header?: {
-                /** @description Any 1 to 255 visible ASCII characters, new for each new request. A repeat with the same key returns the first 2xx answer for 24 hours, and has no second effect. */
+                /**
+                 * @description Any 1 to 255 visible ASCII characters, new for each new request. A
+                 *     repeat with the same key returns the first 2xx answer for 24 hours, and has
+                 *     no second effect.
+                 */
                 readonly "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
             };
             readonly path: {
@@ -4892,7 +5934,8 @@ export interface operations {
             readonly 403: components["responses"]["InsufficientScope"];
             readonly 404: components["responses"]["CardNotFound"];
             /**
-             * @description `idempotency_key_in_use`: A request with this Idempotency-Key is still running.
+             * @description `idempotency_key_in_use`: A request with this Idempotency-Key is still
+             *     running.
              *
              *     `card_closed`: The card is closed permanently.
              *
@@ -4943,11 +5986,18 @@ export interface operations {
     readonly cancelRenewal: {
         readonly parameters: {
             readonly query?: {
-                /** @description `true`: the plastic was produced, and did not reach the cardholder. Its chip is declined. */
+                /**
+                 * @description `true`: the plastic was produced, and did not reach the cardholder.
+                 *     Its chip is declined.
+                 */
                 readonly notReceived?: "true" | "false";
             };
             readonly header?: {
-                /** @description Any 1 to 255 visible ASCII characters, new for each new request. A repeat with the same key returns the first 2xx answer for 24 hours, and has no second effect. */
+                /**
+                 * @description Any 1 to 255 visible ASCII characters, new for each new request. A
+                 *     repeat with the same key returns the first 2xx answer for 24 hours, and has
+                 *     no second effect.
+                 */
                 readonly "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
             };
             readonly path: {
@@ -4975,7 +6025,8 @@ export interface operations {
             readonly 403: components["responses"]["InsufficientScope"];
             readonly 404: components["responses"]["CardNotFound"];
             /**
-             * @description `idempotency_key_in_use`: A request with this Idempotency-Key is still running.
+             * @description `idempotency_key_in_use`: A request with this Idempotency-Key is still
+             *     running.
              *
              *     `card_closed`: The card is closed permanently.
              *
@@ -5021,7 +6072,11 @@ export interface operations {
         readonly parameters: {
             readonly query?: never;
             readonly header?: {
-                /** @description Any 1 to 255 visible ASCII characters, new for each new request. A repeat with the same key returns the first 2xx answer for 24 hours, and has no second effect. */
+                /**
+                 * @description Any 1 to 255 visible ASCII characters, new for each new request. A
+                 *     repeat with the same key returns the first 2xx answer for 24 hours, and has
+                 *     no second effect.
+                 */
                 readonly "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
             };
             readonly path: {
@@ -5091,7 +6146,8 @@ export interface operations {
             readonly 403: components["responses"]["InsufficientScope"];
             readonly 404: components["responses"]["CardNotFound"];
             /**
-             * @description `idempotency_key_in_use`: A request with this Idempotency-Key is still running.
+             * @description `idempotency_key_in_use`: A request with this Idempotency-Key is still
+             *     running.
              *
              *     `card_closed`: The card is closed permanently.
              *
@@ -5198,7 +6254,11 @@ export interface operations {
         readonly parameters: {
             readonly query?: never;
             readonly header?: {
-                /** @description Any 1 to 255 visible ASCII characters, new for each new request. A repeat with the same key returns the first 2xx answer for 24 hours, and has no second effect. */
+                /**
+                 * @description Any 1 to 255 visible ASCII characters, new for each new request. A
+                 *     repeat with the same key returns the first 2xx answer for 24 hours, and has
+                 *     no second effect.
+                 */
                 readonly "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
             };
             readonly path: {
@@ -5235,7 +6295,8 @@ export interface operations {
             readonly 403: components["responses"]["InsufficientScope"];
             readonly 404: components["responses"]["CardNotFound"];
             /**
-             * @description `idempotency_key_in_use`: A request with this Idempotency-Key is still running.
+             * @description `idempotency_key_in_use`: A request with this Idempotency-Key is still
+             *     running.
              *
              *     `card_closed`: The card is closed permanently.
              */
@@ -5324,7 +6385,11 @@ export interface operations {
         readonly parameters: {
             readonly query?: never;
             readonly header?: {
-                /** @description Any 1 to 255 visible ASCII characters, new for each new request. A repeat with the same key returns the first 2xx answer for 24 hours, and has no second effect. */
+                /**
+                 * @description Any 1 to 255 visible ASCII characters, new for each new request. A
+                 *     repeat with the same key returns the first 2xx answer for 24 hours, and has
+                 *     no second effect.
+                 */
                 readonly "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
             };
             readonly path: {
@@ -5357,7 +6422,8 @@ export interface operations {
             readonly 403: components["responses"]["InsufficientScope"];
             readonly 404: components["responses"]["CardNotFound"];
             /**
-             * @description `idempotency_key_in_use`: A request with this Idempotency-Key is still running.
+             * @description `idempotency_key_in_use`: A request with this Idempotency-Key is still
+             *     running.
              *
              *     `card_closed`: The card is closed permanently.
              */
@@ -5442,7 +6508,11 @@ export interface operations {
         readonly parameters: {
             readonly query?: never;
             readonly header?: {
-                /** @description Any 1 to 255 visible ASCII characters, new for each new request. A repeat with the same key returns the first 2xx answer for 24 hours, and has no second effect. */
+                /**
+                 * @description Any 1 to 255 visible ASCII characters, new for each new request. A
+                 *     repeat with the same key returns the first 2xx answer for 24 hours, and has
+                 *     no second effect.
+                 */
                 readonly "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
             };
             readonly path: {
@@ -5479,7 +6549,8 @@ export interface operations {
             readonly 403: components["responses"]["InsufficientScope"];
             readonly 404: components["responses"]["CardNotFound"];
             /**
-             * @description `idempotency_key_in_use`: A request with this Idempotency-Key is still running.
+             * @description `idempotency_key_in_use`: A request with this Idempotency-Key is still
+             *     running.
              *
              *     `card_closed`: The card is closed permanently.
              */
@@ -5653,7 +6724,11 @@ export interface operations {
         readonly parameters: {
             readonly query?: never;
             readonly header?: {
-                /** @description Any 1 to 255 visible ASCII characters, new for each new request. A repeat with the same key returns the first 2xx answer for 24 hours, and has no second effect. */
+                /**
+                 * @description Any 1 to 255 visible ASCII characters, new for each new request. A
+                 *     repeat with the same key returns the first 2xx answer for 24 hours, and has
+                 *     no second effect.
+                 */
                 readonly "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
             };
             readonly path: {
@@ -5719,7 +6794,8 @@ export interface operations {
             readonly 403: components["responses"]["InsufficientScope"];
             readonly 404: components["responses"]["CardNotFound"];
             /**
-             * @description `idempotency_key_in_use`: A request with this Idempotency-Key is still running.
+             * @description `idempotency_key_in_use`: A request with this Idempotency-Key is still
+             *     running.
              *
              *     `card_closed`: The card is closed permanently.
              *
@@ -6021,7 +7097,11 @@ export interface operations {
         readonly parameters: {
             readonly query?: never;
             readonly header?: {
-                /** @description Any 1 to 255 visible ASCII characters, new for each new request. A repeat with the same key returns the first 2xx answer for 24 hours, and has no second effect. */
+                /**
+                 * @description Any 1 to 255 visible ASCII characters, new for each new request. A
+                 *     repeat with the same key returns the first 2xx answer for 24 hours, and has
+                 *     no second effect.
+                 */
                 readonly "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
             };
             readonly path: {
@@ -6068,7 +7148,8 @@ export interface operations {
             readonly 403: components["responses"]["InsufficientScope"];
             readonly 404: components["responses"]["CardNotFound"];
             /**
-             * @description `idempotency_key_in_use`: A request with this Idempotency-Key is still running.
+             * @description `idempotency_key_in_use`: A request with this Idempotency-Key is still
+             *     running.
              *
              *     `card_closed`: The card is closed permanently.
              *
@@ -6114,7 +7195,11 @@ export interface operations {
         readonly parameters: {
             readonly query?: never;
             readonly header?: {
-                /** @description Any 1 to 255 visible ASCII characters, new for each new request. A repeat with the same key returns the first 2xx answer for 24 hours, and has no second effect. */
+                /**
+                 * @description Any 1 to 255 visible ASCII characters, new for each new request. A
+                 *     repeat with the same key returns the first 2xx answer for 24 hours, and has
+                 *     no second effect.
+                 */
                 readonly "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
             };
             readonly path?: never;
@@ -6277,7 +7362,8 @@ export interface operations {
                      *         "responseCode": "55",
                      *         "declineReason": "wrong_pin",
                      *         "declinedBy": "pin",
-                     *         "advice": "Enter your PIN again with care: a few wrong PINs block it.",
+                     *         "advice": "Enter your PIN again with care: a few wrong PINs block
+                     *         it.",
                      *         "retry": "with_other_data",
                      *         "entryMode": "chip",
                      *         "reference": "512345678901",
@@ -6353,7 +7439,8 @@ export interface operations {
                      *         "responseCode": "55",
                      *         "declineReason": "wrong_pin",
                      *         "declinedBy": "pin",
-                     *         "advice": "Enter your PIN again with care: a few wrong PINs block it.",
+                     *         "advice": "Enter your PIN again with care: a few wrong PINs block
+                     *         it.",
                      *         "retry": "with_other_data",
                      *         "entryMode": "chip",
                      *         "reference": "512345678901",
@@ -6762,7 +7849,11 @@ export interface operations {
                 readonly productId?: string;
             };
             readonly header?: {
-                /** @description Any 1 to 255 visible ASCII characters, new for each new request. A repeat with the same key returns the first 2xx answer for 24 hours, and has no second effect. */
+                /**
+                 * @description Any 1 to 255 visible ASCII characters, new for each new request. A
+                 *     repeat with the same key returns the first 2xx answer for 24 hours, and has
+                 *     no second effect.
+                 */
                 readonly "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
             };
             readonly path?: never;
@@ -6926,7 +8017,11 @@ export interface operations {
                 readonly productId?: string;
             };
             readonly header?: {
-                /** @description Any 1 to 255 visible ASCII characters, new for each new request. A repeat with the same key returns the first 2xx answer for 24 hours, and has no second effect. */
+                /**
+                 * @description Any 1 to 255 visible ASCII characters, new for each new request. A
+                 *     repeat with the same key returns the first 2xx answer for 24 hours, and has
+                 *     no second effect.
+                 */
                 readonly "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
             };
             readonly path?: never;
@@ -7007,9 +8102,11 @@ export interface operations {
             readonly 403: components["responses"]["InsufficientScope"];
             readonly 404: components["responses"]["NotFound"];
             /**
-             * @description `idempotency_key_in_use`: A request with this Idempotency-Key is still running.
+             * @description `idempotency_key_in_use`: A request with this Idempotency-Key is still
+             *     running.
              *
-             *     `decision_version_conflict`: The decision endpoint has no version that this call needs.
+             *     `decision_version_conflict`: The decision endpoint has no version that this call
+             *     needs.
              */
             readonly 409: {
                 headers: {
@@ -7057,7 +8154,11 @@ export interface operations {
                 readonly productId?: string;
             };
             readonly header?: {
-                /** @description Any 1 to 255 visible ASCII characters, new for each new request. A repeat with the same key returns the first 2xx answer for 24 hours, and has no second effect. */
+                /**
+                 * @description Any 1 to 255 visible ASCII characters, new for each new request. A
+                 *     repeat with the same key returns the first 2xx answer for 24 hours, and has
+                 *     no second effect.
+                 */
                 readonly "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
             };
             readonly path?: never;
@@ -7138,9 +8239,11 @@ export interface operations {
             readonly 403: components["responses"]["InsufficientScope"];
             readonly 404: components["responses"]["NotFound"];
             /**
-             * @description `idempotency_key_in_use`: A request with this Idempotency-Key is still running.
+             * @description `idempotency_key_in_use`: A request with this Idempotency-Key is still
+             *     running.
              *
-             *     `decision_version_conflict`: The decision endpoint has no version that this call needs.
+             *     `decision_version_conflict`: The decision endpoint has no version that this call
+             *     needs.
              */
             readonly 409: {
                 headers: {
@@ -7180,7 +8283,11 @@ export interface operations {
         readonly parameters: {
             readonly query?: never;
             readonly header?: {
-                /** @description Any 1 to 255 visible ASCII characters, new for each new request. A repeat with the same key returns the first 2xx answer for 24 hours, and has no second effect. */
+                /**
+                 * @description Any 1 to 255 visible ASCII characters, new for each new request. A
+                 *     repeat with the same key returns the first 2xx answer for 24 hours, and has
+                 *     no second effect.
+                 */
                 readonly "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
             };
             readonly path?: never;
@@ -7258,7 +8365,12 @@ export interface operations {
                 /** @description Of one card. */
                 readonly publicToken?: string;
                 readonly purpose?: "authorize" | "shadow" | "replay";
-                readonly decidedBy?: "endpoint" | "fallback:timeout" | "fallback:error" | "rule:timeout" | "rule:error";
+                readonly decidedBy?:
+                    | "endpoint"
+                    | "fallback:timeout"
+                    | "fallback:error"
+                    | "rule:timeout"
+                    | "rule:error";
             };
             readonly header?: never;
             readonly path?: never;
@@ -7828,7 +8940,11 @@ export interface operations {
         readonly parameters: {
             readonly query?: never;
             readonly header?: {
-                /** @description Any 1 to 255 visible ASCII characters, new for each new request. A repeat with the same key returns the first 2xx answer for 24 hours, and has no second effect. */
+                /**
+                 * @description Any 1 to 255 visible ASCII characters, new for each new request. A
+                 *     repeat with the same key returns the first 2xx answer for 24 hours, and has
+                 *     no second effect.
+                 */
                 readonly "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
             };
             readonly path?: never;
@@ -7956,7 +9072,11 @@ export interface operations {
         readonly parameters: {
             readonly query?: never;
             readonly header?: {
-                /** @description Any 1 to 255 visible ASCII characters, new for each new request. A repeat with the same key returns the first 2xx answer for 24 hours, and has no second effect. */
+                /**
+                 * @description Any 1 to 255 visible ASCII characters, new for each new request. A
+                 *     repeat with the same key returns the first 2xx answer for 24 hours, and has
+                 *     no second effect.
+                 */
                 readonly "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
             };
             readonly path: {
@@ -8073,7 +9193,11 @@ export interface operations {
         readonly parameters: {
             readonly query?: never;
             readonly header?: {
-                /** @description Any 1 to 255 visible ASCII characters, new for each new request. A repeat with the same key returns the first 2xx answer for 24 hours, and has no second effect. */
+                /**
+                 * @description Any 1 to 255 visible ASCII characters, new for each new request. A
+                 *     repeat with the same key returns the first 2xx answer for 24 hours, and has
+                 *     no second effect.
+                 */
                 readonly "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
             };
             readonly path: {
@@ -8141,7 +9265,11 @@ export interface operations {
         readonly parameters: {
             readonly query?: never;
             readonly header?: {
-                /** @description Any 1 to 255 visible ASCII characters, new for each new request. A repeat with the same key returns the first 2xx answer for 24 hours, and has no second effect. */
+                /**
+                 * @description Any 1 to 255 visible ASCII characters, new for each new request. A
+                 *     repeat with the same key returns the first 2xx answer for 24 hours, and has
+                 *     no second effect.
+                 */
                 readonly "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
             };
             readonly path: {
@@ -8269,7 +9397,11 @@ export interface operations {
         readonly parameters: {
             readonly query?: never;
             readonly header?: {
-                /** @description Any 1 to 255 visible ASCII characters, new for each new request. A repeat with the same key returns the first 2xx answer for 24 hours, and has no second effect. */
+                /**
+                 * @description Any 1 to 255 visible ASCII characters, new for each new request. A
+                 *     repeat with the same key returns the first 2xx answer for 24 hours, and has
+                 *     no second effect.
+                 */
                 readonly "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
             };
             readonly path: {
@@ -8338,7 +9470,11 @@ export interface operations {
         readonly parameters: {
             readonly query?: never;
             readonly header?: {
-                /** @description Any 1 to 255 visible ASCII characters, new for each new request. A repeat with the same key returns the first 2xx answer for 24 hours, and has no second effect. */
+                /**
+                 * @description Any 1 to 255 visible ASCII characters, new for each new request. A
+                 *     repeat with the same key returns the first 2xx answer for 24 hours, and has
+                 *     no second effect.
+                 */
                 readonly "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
             };
             readonly path: {
@@ -8543,7 +9679,11 @@ export interface operations {
         readonly parameters: {
             readonly query?: never;
             readonly header?: {
-                /** @description Any 1 to 255 visible ASCII characters, new for each new request. A repeat with the same key returns the first 2xx answer for 24 hours, and has no second effect. */
+                /**
+                 * @description Any 1 to 255 visible ASCII characters, new for each new request. A
+                 *     repeat with the same key returns the first 2xx answer for 24 hours, and has
+                 *     no second effect.
+                 */
                 readonly "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
             };
             readonly path?: never;
@@ -8592,7 +9732,33 @@ export interface operations {
                     readonly "application/json": {
                         readonly approved: boolean;
                         /** @enum {string} */
-                        readonly responseCode: "00" | "03" | "05" | "10" | "13" | "14" | "41" | "43" | "46" | "51" | "54" | "55" | "57" | "59" | "61" | "62" | "65" | "75" | "78" | "86" | "88" | "91" | "94" | "96" | "1A" | "N7";
+                        readonly responseCode:
+                            | "00"
+                            | "03"
+                            | "05"
+                            | "10"
+                            | "13"
+                            | "14"
+                            | "41"
+                            | "43"
+                            | "46"
+                            | "51"
+                            | "54"
+                            | "55"
+                            | "57"
+                            | "59"
+                            | "61"
+                            | "62"
+                            | "65"
+                            | "75"
+                            | "78"
+                            | "86"
+                            | "88"
+                            | "91"
+                            | "94"
+                            | "96"
+                            | "1A"
+                            | "N7";
                         /** @description The part of `amount` that was approved, with `10`. */
                         readonly approvedAmount?: number;
                         /** @example 4820117360 */
@@ -8601,28 +9767,47 @@ export interface operations {
                         readonly reference: string;
                         /**
                          * Format: uuid
-                         * @description The payment that the approval opened or, if it was named, raised.
+                         * @description The payment that the approval opened or, if it was named,
+                         *     raised.
                          */
                         readonly paymentId?: string;
                         readonly pin?: {
                             /** @enum {string} */
-                            readonly result: "match" | "mismatch" | "blocked" | "not_checked" | "unresolved";
+                            readonly result:
+                                | "match"
+                                | "mismatch"
+                                | "blocked"
+                                | "not_checked"
+                                | "unresolved";
                             readonly remainingTries: number;
                         };
                         readonly cvv?: {
                             /** @enum {string} */
-                            readonly result: "match" | "mismatch" | "blocked" | "not_checked" | "unresolved";
+                            readonly result:
+                                | "match"
+                                | "mismatch"
+                                | "blocked"
+                                | "not_checked"
+                                | "unresolved";
                             readonly remainingTries: number;
                         };
-                        /** @description Where the cryptogram of the chip was right, declines included. */
+                        /**
+                         * @description Where the cryptogram of the chip was right, declines
+                         *     included.
+                         */
                         readonly chip?: {
                             /**
-                             * @description Field 55 in hexadecimal digits: the answer to the chip, and its commands.
+                             * @description Field 55 in hexadecimal digits: the answer to the chip,
+                             *     and its commands.
                              * @example 910a1122334455667788003030
                              */
                             readonly data: string;
                         };
-                        /** @description Where the request has `cardholderAddress`. `not_checked`: it was not given, or the address of the card could not be read. It declines nothing. */
+                        /**
+                         * @description Where the request has `cardholderAddress`. `not_checked`: it
+                         *     was not given, or the address of the card could not be read. It
+                         *     declines nothing.
+                         */
                         readonly address?: {
                             /** @enum {string} */
                             readonly postalCode: "match" | "mismatch" | "not_checked";
@@ -8631,17 +9816,24 @@ export interface operations {
                         };
                         /** Format: uuid */
                         readonly authorizationId?: string;
-                        /** @description With `chip`: the result in the virtual chip. Absent in a repeat. */
+                        /**
+                         * @description With `chip`: the result in the virtual chip. Absent in a
+                         *     repeat.
+                         */
                         readonly virtualChip?: {
                             /**
-                             * @description `blocked`: no tries remain in the chip, so it compared no PIN.
+                             * @description `blocked`: no tries remain in the chip, so it compared
+                             *     no PIN.
                              * @example right
                              * @enum {string}
                              */
                             readonly offlinePin: "right" | "wrong" | "blocked" | "not_given";
                             /** @description In the chip, after the answer and its commands. */
                             readonly remainingOfflineTries: number;
-                            /** @description Whether the answer was that of the issuer. Otherwise the chip ignores it. */
+                            /**
+                             * @description Whether the answer was that of the issuer. Otherwise the
+                             *     chip ignores it.
+                             */
                             readonly answerVerified: boolean;
                             /** @description Whether the chip approved the transaction, too. */
                             readonly approved: boolean;
@@ -8663,7 +9855,8 @@ export interface operations {
             readonly 403: components["responses"]["InsufficientScope"];
             readonly 404: components["responses"]["CardNotFound"];
             /**
-             * @description `idempotency_key_in_use`: A request with this Idempotency-Key is still running.
+             * @description `idempotency_key_in_use`: A request with this Idempotency-Key is still
+             *     running.
              *
              *     `virtual_chip_unusable`: The virtual chip cannot do this.
              */
@@ -8705,7 +9898,11 @@ export interface operations {
         readonly parameters: {
             readonly query?: never;
             readonly header?: {
-                /** @description Any 1 to 255 visible ASCII characters, new for each new request. A repeat with the same key returns the first 2xx answer for 24 hours, and has no second effect. */
+                /**
+                 * @description Any 1 to 255 visible ASCII characters, new for each new request. A
+                 *     repeat with the same key returns the first 2xx answer for 24 hours, and has
+                 *     no second effect.
+                 */
                 readonly "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
             };
             readonly path?: never;
@@ -9049,7 +10246,8 @@ export interface operations {
                         /** @example 4820117360 */
                         readonly publicToken: string;
                         /**
-                         * @description Tag 5F34: two digits, counted up with each new chip of the card.
+                         * @description Tag 5F34: two digits, counted up with each new chip of the
+                         *     card.
                          * @example 00
                          */
                         readonly panSequenceNumber: string;
@@ -9057,7 +10255,15 @@ export interface operations {
                          * @example visa-cvn18
                          * @enum {string}
                          */
-                        readonly profile: "visa-cvn10" | "visa-cvn18" | "visa-cvn22" | "mastercard-16" | "mastercard-20" | "mastercard-17" | "mastercard-21" | "cpa";
+                        readonly profile:
+                            | "visa-cvn10"
+                            | "visa-cvn18"
+                            | "visa-cvn22"
+                            | "mastercard-16"
+                            | "mastercard-20"
+                            | "mastercard-17"
+                            | "mastercard-21"
+                            | "cpa";
                         /** @description The counter of its last transaction. */
                         readonly atc: number;
                         /** @example 3 */
@@ -9066,7 +10272,9 @@ export interface operations {
                         readonly remainingOfflineTries: number;
                         readonly isApplicationBlocked: boolean;
                         readonly isCardBlocked: boolean;
-                        /** @description The values that commands put, in hexadecimal digits, by tag. */
+                        /**
+                         * @description The values that commands put, in hexadecimal digits, by tag.
+                         */
                         readonly dataObjects: {
                             readonly [key: string]: string;
                         };
@@ -9130,7 +10338,8 @@ export interface operations {
                         /** @example 4820117360 */
                         readonly publicToken: string;
                         /**
-                         * @description Tag 5F34: two digits, counted up with each new chip of the card.
+                         * @description Tag 5F34: two digits, counted up with each new chip of the
+                         *     card.
                          * @example 00
                          */
                         readonly panSequenceNumber: string;
@@ -9138,7 +10347,15 @@ export interface operations {
                          * @example visa-cvn18
                          * @enum {string}
                          */
-                        readonly profile: "visa-cvn10" | "visa-cvn18" | "visa-cvn22" | "mastercard-16" | "mastercard-20" | "mastercard-17" | "mastercard-21" | "cpa";
+                        readonly profile:
+                            | "visa-cvn10"
+                            | "visa-cvn18"
+                            | "visa-cvn22"
+                            | "mastercard-16"
+                            | "mastercard-20"
+                            | "mastercard-17"
+                            | "mastercard-21"
+                            | "cpa";
                         /** @description The counter of its last transaction. */
                         readonly atc: number;
                         /** @example 3 */
@@ -9147,7 +10364,9 @@ export interface operations {
                         readonly remainingOfflineTries: number;
                         readonly isApplicationBlocked: boolean;
                         readonly isCardBlocked: boolean;
-                        /** @description The values that commands put, in hexadecimal digits, by tag. */
+                        /**
+                         * @description The values that commands put, in hexadecimal digits, by tag.
+                         */
                         readonly dataObjects: {
                             readonly [key: string]: string;
                         };
@@ -9222,13 +10441,16 @@ export interface operations {
                         };
                         readonly atc: number;
                         /**
-                         * @description `declined`: the application is blocked, and the chip itself declines. The request can still go to the issuer, whose answer can unblock the application.
+                         * @description `declined`: the application is blocked, and the chip itself
+                         *     declines. The request can still go to the issuer, whose answer can
+                         *     unblock the application.
                          * @example online
                          * @enum {string}
                          */
                         readonly decision: "online" | "declined";
                         /**
-                         * @description `blocked`: no tries remain in the chip, so it compared no PIN.
+                         * @description `blocked`: no tries remain in the chip, so it compared no
+                         *     PIN.
                          * @example right
                          * @enum {string}
                          */
@@ -9299,7 +10521,10 @@ export interface operations {
                      *     }
                      */
                     readonly "application/json": {
-                        /** @description Whether the answer was that of the issuer. Otherwise the chip ignores it. */
+                        /**
+                         * @description Whether the answer was that of the issuer. Otherwise the
+                         *     chip ignores it.
+                         */
                         readonly answerVerified: boolean;
                         /** @description Whether the chip approved the transaction, too. */
                         readonly approved: boolean;
@@ -9333,7 +10558,11 @@ export interface operations {
         readonly parameters: {
             readonly query?: never;
             readonly header?: {
-                /** @description Any 1 to 255 visible ASCII characters, new for each new request. A repeat with the same key returns the first 2xx answer for 24 hours, and has no second effect. */
+                /**
+                 * @description Any 1 to 255 visible ASCII characters, new for each new request. A
+                 *     repeat with the same key returns the first 2xx answer for 24 hours, and has
+                 *     no second effect.
+                 */
                 readonly "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
             };
             readonly path: {
@@ -9380,7 +10609,8 @@ export interface operations {
                 };
             };
             /**
-             * @description `idempotency_key_in_use`: A request with this Idempotency-Key is still running.
+             * @description `idempotency_key_in_use`: A request with this Idempotency-Key is still
+             *     running.
              *
              *     `delivery_conflict`: The plastic cannot have this delivery status now.
              */
@@ -9422,7 +10652,11 @@ export interface operations {
         readonly parameters: {
             readonly query?: never;
             readonly header?: {
-                /** @description Any 1 to 255 visible ASCII characters, new for each new request. A repeat with the same key returns the first 2xx answer for 24 hours, and has no second effect. */
+                /**
+                 * @description Any 1 to 255 visible ASCII characters, new for each new request. A
+                 *     repeat with the same key returns the first 2xx answer for 24 hours, and has
+                 *     no second effect.
+                 */
                 readonly "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
             };
             readonly path: {
@@ -9469,7 +10703,8 @@ export interface operations {
                 };
             };
             /**
-             * @description `idempotency_key_in_use`: A request with this Idempotency-Key is still running.
+             * @description `idempotency_key_in_use`: A request with this Idempotency-Key is still
+             *     running.
              *
              *     `delivery_conflict`: The plastic cannot have this delivery status now.
              */
@@ -9511,7 +10746,11 @@ export interface operations {
         readonly parameters: {
             readonly query?: never;
             readonly header?: {
-                /** @description Any 1 to 255 visible ASCII characters, new for each new request. A repeat with the same key returns the first 2xx answer for 24 hours, and has no second effect. */
+                /**
+                 * @description Any 1 to 255 visible ASCII characters, new for each new request. A
+                 *     repeat with the same key returns the first 2xx answer for 24 hours, and has
+                 *     no second effect.
+                 */
                 readonly "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
             };
             readonly path: {
@@ -9558,7 +10797,8 @@ export interface operations {
                 };
             };
             /**
-             * @description `idempotency_key_in_use`: A request with this Idempotency-Key is still running.
+             * @description `idempotency_key_in_use`: A request with this Idempotency-Key is still
+             *     running.
              *
              *     `delivery_conflict`: The plastic cannot have this delivery status now.
              */

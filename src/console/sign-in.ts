@@ -14,6 +14,7 @@ import {
 } from '../operations/people/people.ts'
 import { sendPage } from './answers.ts'
 import { moveAnswer } from './notice.ts'
+import { type Exchange, storePendingSignIn, takePendingSignIn } from './pending-sign-ins.ts'
 import type { OperatorIssuer, SandboxPerson } from './people-issuer.ts'
 import type { RelyingParty } from './relying-party.ts'
 import { type Page, path } from './screen.ts'
@@ -43,13 +44,10 @@ export interface SignInOptions extends SessionOptions {
 const config = { access: 'open', notRepeatable: 'a repeated sign-in begins again' } as const
 const schema = { hide: true }
 
-/** The time limit of a sign-in at the issuer. */
-const signInSeconds = 600
-
 /** The routes for signing in and out. */
 export function signInRoutes(mounted: FastifyInstance, options: SignInOptions): void {
   const { callers, people, rate, relyingParty, url } = options
-  const [sessionCookie, signInCookie] = [cookieName(url), cookieName(url, '-sign-in')]
+  const sessionCookie = cookieName(url)
   const recordFailure = failedSignInRecorder(people)
   // Lax, since the redirect from the issuer comes from another site. A GET changes nothing.
   const cookie = {
@@ -68,22 +66,22 @@ export function signInRoutes(mounted: FastifyInstance, options: SignInOptions): 
       return sendPage(reply, choosePersonPage(options.listedPeople, ownPath(to)))
     }
     const address = await relyingParty.begin(secret, { again: again === 'yes', hint })
-    const value = `${secret}.${Buffer.from(ownPath(to)).toString('base64url')}`
-    return reply
-      .setCookie(signInCookie, value, { ...cookie, maxAge: signInSeconds })
-      .redirect(address.href, 303)
+    const state = address.searchParams.get('state') ?? ''
+    storePendingSignIn({ request, reply }, { state, url }, { secret, to: ownPath(to) }, cookie)
+    return reply.redirect(address.href, 303)
   })
 
   mounted.get('/console/sign-in/callback', { config, schema }, async (request, reply) => {
     rate?.spend(toNetwork(callers.findAddress(request.raw)))
-    const [secret = '', to = ''] = (request.cookies[signInCookie] ?? '').split('.')
-    reply.clearCookie(signInCookie, cookie)
+    const { state } = toMembers(request.query)
+    const pending = takePendingSignIn({ request, reply }, { state, url }, cookie)
+    const to = ownPath(pending?.to)
+    if (pending === null) return refuseSignIn(options, { request, reply }, 'not_proved', to)
     const query = request.url.slice(request.url.indexOf('?') + 1)
-    const isBegun = /^[A-Za-z0-9_-]{43}$/.test(secret)
-    const outcome = isBegun ? await relyingParty.finish(secret, query) : 'not_proved'
+    const outcome = await relyingParty.finish(pending.secret, query)
     if (typeof outcome === 'string') {
-      if (isBegun) await recordFailure(outcome)
-      return sendPage(reply, notSignedIn(reasons[outcome]))
+      await recordFailure(outcome)
+      return refuseSignIn(options, { request, reply }, outcome, to)
     }
     if (outcome.roles.length === 0) {
       await recordMissingRole(people, outcome, request.id)
@@ -92,15 +90,13 @@ export function signInRoutes(mounted: FastifyInstance, options: SignInOptions): 
     }
     const former = await findSession(options, request)
     const session = await beginSession(people, outcome, {
-      signInSecret: secret,
+      signInSecret: pending.secret,
       formerSecret: former?.secret ?? null,
       requestId: request.id,
     })
     if (session === null) return sendPage(reply, notSignedIn(reasons.not_proved))
     if (former?.person.personId === outcome.personId) await moveAnswer(people, former, session)
-    return reply
-      .setCookie(sessionCookie, session, cookie)
-      .redirect(ownPath(Buffer.from(to, 'base64url').toString()), 303)
+    return reply.setCookie(sessionCookie, session, cookie).redirect(to, 303)
   })
 
   mounted.post('/console/sign-out', { config, schema }, async (request, reply) => {
@@ -112,6 +108,17 @@ export function signInRoutes(mounted: FastifyInstance, options: SignInOptions): 
     reply.clearCookie(sessionCookie, cookie)
     return sendPage(reply, { title: 'You are signed out', body: signInLink })
   })
+}
+
+/** Answers a sign-in that failed. Of several tabs, another one may have signed in. */
+async function refuseSignIn(
+  options: SessionOptions,
+  { request, reply }: Exchange,
+  reason: keyof typeof reasons,
+  to: string,
+): Promise<FastifyReply> {
+  const isSignedIn = reason === 'not_proved' && (await findSession(options, request)) !== null
+  return isSignedIn ? reply.redirect(to, 303) : sendPage(reply, notSignedIn(reasons[reason]))
 }
 
 /** What the people of each role do. */
@@ -146,8 +153,7 @@ const signInLink = html`<p><a class="button" href="/console/sign-in">Sign in</a>
 
 const reasons = {
   not_proved:
-    'The sign-in took too long, began in another browser or tab, or was completed before. Sign ' +
-    'in again.',
+    'The sign-in took too long, began in another browser, or was completed before. Sign in again.',
   refused_by_issuer: 'The identity provider refused the sign-in.',
 } as const
 

@@ -56,7 +56,9 @@ const signIn = async (subject = 'ana', path = '/console'): Promise<Browser> => {
 
 /** The cookie of the session, by its name and host. */
 const sessionCookie = () => `127.0.0.1 pinfold-${new URL(url).port}`
-const signInCookie = () => `127.0.0.1 pinfold-sign-in-${new URL(url).port}`
+/** The cookies of sign-ins that have begun. */
+const listSignInCookies = (browser: Browser): string[] =>
+  [...browser.cookies.keys()].filter((name) => name.startsWith('127.0.0.1 pinfold-sign-in-'))
 
 const isSignedIn = async (browser: Browser): Promise<boolean> =>
   (await browser.ask(`${url}/console`)).status === 200
@@ -89,7 +91,7 @@ suite('a sign-in', () => {
       .getSetCookie()
       .filter((line) => !/Expires=Thu, 01 Jan 1970/.test(line))
     assert.match(set, /^pinfold-\d+=[A-Za-z0-9_-]{43}; Path=\/; HttpOnly; SameSite=Lax$/)
-    assert.ok(!browser.cookies.has(signInCookie()))
+    assert.deepEqual(listSignInCookies(browser), [])
     const secret = browser.cookies.get(sessionCookie())?.value ?? ''
     // The database has a hash alone, and no row holds a token: those are three parts with points
     // between.
@@ -125,6 +127,41 @@ suite('a sign-in', () => {
       const page = await browser.visit(`${url}/console/sign-in?to=${encodeURIComponent(to)}`)
       assert.equal(page.url, `${url}/console`, to)
     }
+  })
+
+  test('leads each of several tabs that begin at once to its own page', async () => {
+    const browser = openBrowser()
+    const paths = ['/console/products', '/console/webhooks?client=one', '/console/limits']
+    const begun = await Promise.all(
+      paths.map((path) => browser.ask(`${url}/console/sign-in?to=${encodeURIComponent(path)}`)),
+    )
+    for (const [at, { headers }] of begun.entries()) {
+      const page = await browser.visit(headers.get('location') ?? '')
+      assert.equal(page.url, `${url}${paths[at]}`)
+      assert.equal(page.status, 200)
+    }
+    assert.deepEqual(listSignInCookies(browser), [])
+  })
+
+  test('that comes back again leads a browser that is signed in to its page', async () => {
+    const browser = openBrowser()
+    const callback = await beforeCallback(browser)
+    await browser.visit(callback)
+    const session = browser.cookies.get(sessionCookie())
+    const page = await browser.visit(callback)
+    assert.equal(page.url, `${url}/console`)
+    assert.deepEqual(browser.cookies.get(sessionCookie()), session)
+  })
+
+  test('leaves a browser that begins many of them with few cookies, the newest ones', async () => {
+    const browser = openBrowser()
+    const begin = (to: string) => browser.ask(`${url}/console/sign-in?to=${encodeURIComponent(to)}`)
+    for (let at = 0; at < 30; at += 1) await begin(`/console?a=${'a'.repeat(400)}`)
+    assert.equal(listSignInCookies(browser).length, 12)
+    // A page with a longer address is shown without its query.
+    const last = await begin(`/console/limits?a=${'a'.repeat(500)}`)
+    const page = await browser.visit(last.headers.get('location') ?? '')
+    assert.equal(page.url, `${url}/console/limits`)
   })
 
   test('makes a session once, however often the browser comes back with it', async () => {

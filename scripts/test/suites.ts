@@ -23,7 +23,7 @@ export interface Suite {
 /** Tests of the embedded database, or of the plans and the server of one PostgreSQL. */
 const ofOneServer = [
   /storage\/(bounded-statements|round-trips)/,
-  /storage\/(authorizations\/settle-waits|cards\/ordered-lists)/,
+  /storage\/(authorizations\/settle-waits|cards\/(lines|ordered-lists))/,
   /storage\/engine\/(?!cluster|leases)/,
 ]
 

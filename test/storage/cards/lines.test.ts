@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import pg from 'pg'
+import { client, product } from '../../support/builders.ts'
 import { openPostgres } from '../../support/postgres.ts'
 import { openServerDatabase } from '../../support/service.ts'
 import { collectPlans, rowsRead, tellPlans } from '../../support/told-plans.ts'
@@ -11,24 +12,25 @@ const skip = postgres.leftOut
 /** A line of so many cards, among as many cards that are alone. */
 const cardsOfLine = 5_000
 const page = 10
+const productId = 2600
 
-let client: pg.Client
+let session: pg.Client
 
 before(async () => {
   if (postgres.leftOut) return
-  const { url } = await openServerDatabase(postgres, 1)
-  client = new pg.Client({ connectionString: url })
+  const { database, url } = await openServerDatabase(postgres, 1)
+  await product(database, { productId }, await client(database))
+  session = new pg.Client({ connectionString: url })
   // The database is dropped with all its sessions.
-  client.on('error', () => undefined)
-  await client.connect()
-  await client.query('set session_replication_role = replica')
+  session.on('error', () => undefined)
+  await session.connect()
   for (const table of ['card', 'plastic', 'card_line']) {
-    await client.query(`alter table ${table} set (autovacuum_enabled = false)`)
+    await session.query(`alter table ${table} set (autovacuum_enabled = false)`)
   }
-  await client.query(`
+  await session.query(`
     insert into card (public_token, client_id, product_id, card_type, masked_pan, encrypted_pan,
       personal_data, start_date, expiry_date, line_token, generation, status_code, pvv, pin_key, cvk)
-    select (1000000000 + number)::text, 'big', 1, 'Virtual', '400000******1234', '', '',
+    select (1000000000 + number)::text, 'big', ${productId}, 'Virtual', '400000******1234', '', '',
       '2026-01-01', '2030-11-30',
       case when number < ${cardsOfLine} then '1000000000' else (1000000000 + number)::text end,
       case when number < ${cardsOfLine} then number else 0 end, '46', '1234', 'pvk/1', 'cvk/1'
@@ -40,9 +42,9 @@ before(async () => {
     insert into plastic (public_token, plastic_number, card_type, reason, state, start_date,
       expiry_date)
     select public_token, 0, card_type, 'Issue', 'Current', start_date, expiry_date from card`)
-  await client.query(tellPlans)
+  await session.query(tellPlans)
 })
-after(() => client?.end())
+after(() => session?.end())
 
 const statistics = {
   'without statistics': 'select 1',
@@ -53,12 +55,12 @@ const statistics = {
 
 for (const [belief, bring] of Object.entries(statistics)) {
   test(`a page of a long line reads only its cards, ${belief}`, { skip }, async () => {
-    await client.query(bring)
+    await session.query(bring)
     for (const mode of ['force_generic_plan', 'force_custom_plan']) {
-      await client.query(`set plan_cache_mode = ${mode}`)
+      await session.query(`set plan_cache_mode = ${mode}`)
       for (const before of [2_147_483_647, 100, 1]) {
         const call = `select * from list_line('1000000000', ${before}, ${page})`
-        const plans = await collectPlans(client, () => client.query(call))
+        const plans = await collectPlans(session, () => session.query(call))
         const rows = plans.reduce((sum, plan) => sum + rowsRead(plan), 0)
         assert.ok(rows > 0 && rows <= 8 * page, `${mode}, before ${before}: ${rows} rows`)
       }

@@ -30,17 +30,75 @@ export async function list<Schema extends TSchema>(
   return { entries: answer.body as Static<Schema>[], next: cursorAfter(answer) }
 }
 
-/** A column of a table: its title, and whether it contains numbers. */
-type Column = string | { readonly title: string; readonly isNumber: true }
+/** A column of a table. */
+export interface Column<Row> {
+  /** Empty for a column of buttons. */
+  readonly title: string
+  readonly cell: (row: Row) => Content
+  /** The whole of what a cell abbreviates, shown under the pointer. */
+  readonly tip?: (row: Row) => string | null | undefined
+  /** `name` for the cell that identifies its row. */
+  readonly kind?: 'name' | 'number'
+  /** A class of its cells in the style sheets. */
+  readonly look?: 'amount' | 'one-line'
+}
+
+interface Table<Row> {
+  /** For screen readers. */
+  readonly name: string
+  readonly columns: readonly Column<Row>[]
+  readonly rows: readonly Row[]
+  /** The advice for an empty table. */
+  readonly empty: Content
+  /** Whether each row stays one line. */
+  readonly isOneLine?: boolean
+}
 
 /**
  * Renders a table, which scrolls if it is too wide. A telephone stacks the cells of a row, each
  * under the title of its column (web/console/styles/tables.css).
+ */
+export function renderTable<Row>({ columns, empty, isOneLine, name, rows }: Table<Row>): Html {
+  if (rows.length === 0) return html`<p class="empty">${empty}</p>`
+  return html`<div class="scroll" tabindex="0" role="region" aria-label="${name}">
+    <table class="list">
+      <thead><tr>${columns.map(renderHead)}</tr></thead>
+      <tbody>${rows.map(
+        (row) =>
+          html`<tr${isOneLine && html` class="line"`}>${columns.map((column) =>
+            renderCell(column, row),
+          )}</tr>`,
+      )}</tbody>
+    </table>
+  </div>`
+}
+
+function renderHead<Row>({ kind, title }: Column<Row>): Html {
+  if (title === '') return html`<td></td>`
+  return html`<th scope="col"${kind === 'number' && html` class="number"`}>${title}</th>`
+}
+
+function renderCell<Row>({ cell, kind, look, tip, title }: Column<Row>, row: Row): Html {
+  const looks = [kind === 'number' && kind, look].filter(Boolean).join(' ')
+  const tipText = tip?.(row)
+  const attributes = html` data-title="${title}"${looks !== '' && html` class="${looks}"`}${
+    tipText && html` title="${tipText}"`
+  }`
+  return kind === 'name'
+    ? html`<th${attributes} scope="row">${cell(row)}</th>`
+    : html`<td${attributes}>${cell(row)}</td>`
+}
+
+/** A column of a table: its title, and whether it contains numbers. */
+type TitledColumn = string | { readonly title: string; readonly isNumber: true }
+
+/**
+ * Renders a table of rows that are markup already.
  * @param empty the advice for an empty table
  */
 export const listed = (
   name: string,
-  columns: readonly Column[],
+  columns: readonly TitledColumn[],
   rows: readonly Content[],
   empty: Content,
 ): Html =>
@@ -53,7 +111,7 @@ export const listed = (
         </table>
       </div>`
 
-function columnHead(column: Column): Html {
+function columnHead(column: TitledColumn): Html {
   if (column === '') return html`<td></td>`
   return typeof column === 'string'
     ? html`<th scope="col">${column}</th>`
@@ -64,7 +122,7 @@ function columnHead(column: Column): Html {
  * Adds the title of its column to each cell. No text of a cell can be taken for an element, because
  * its `<` is escaped.
  */
-function titleCells(row: Content, columns: readonly Column[]): Html {
+function titleCells(row: Content, columns: readonly TitledColumn[]): Html {
   let at = 0
   const markup = String(html`${row}`).replaceAll(/<(tr|th|td)\b/g, (start, element) => {
     if (element === 'tr') {

@@ -2,7 +2,7 @@ import type { Static } from 'typebox'
 import { type Html, html } from '../listeners/http/html.ts'
 import type { UnblockedCardSchema } from '../listeners/private/schemas/cards.ts'
 import { badge } from './desk-parts.ts'
-import { listed } from './listing.ts'
+import { type Column, renderTable } from './listing.ts'
 import { path } from './screen.ts'
 import { shares } from './screens/shares.ts'
 
@@ -21,17 +21,25 @@ export function unblockedCards(cards: readonly UnblockedCard[]): Html {
         { count: refused.length, tone: 'bad' },
       ])}
     </div>
-    ${listed(
-      'Result for each card',
-      ['Card', 'Outcome', 'Why'],
-      [...refused, ...done].map(cardRow),
-      'No cards.',
-    )}`
+    ${renderTable({
+      name: 'Result for each card',
+      columns,
+      rows: [...refused, ...done],
+      empty: 'No cards.',
+      isOneLine: true,
+    })}`
 }
 
-const cardRow = ({ code, detail, publicToken, unblocked }: UnblockedCard): Html =>
-  html`<tr class="line">
-    <th scope="row"><a href="${path`/console/cards/${publicToken}`}">${publicToken}</a></th>
-    <td>${unblocked ? badge('Unblocked', 'good') : badge('Refused', 'bad')}</td>
-    <td>${detail ?? code}</td>
-  </tr>`
+const columns: readonly Column<UnblockedCard>[] = [
+  {
+    title: 'Card',
+    kind: 'name',
+    cell: ({ publicToken }) =>
+      html`<a href="${path`/console/cards/${publicToken}`}">${publicToken}</a>`,
+  },
+  {
+    title: 'Outcome',
+    cell: ({ unblocked }) => (unblocked ? badge('Unblocked', 'good') : badge('Refused', 'bad')),
+  },
+  { title: 'Why', cell: ({ code, detail }) => detail ?? code },
+]

@@ -6,7 +6,7 @@ import { isPersonId } from '../../domain/person.ts'
 import { type Content, html } from '../../listeners/http/html.ts'
 import type { OperatorEntrySchema } from '../../listeners/private/schemas/audit-log.ts'
 import { badge, instant, renderActor } from '../desk-parts.ts'
-import { listed } from '../listing.ts'
+import { type Column, renderTable } from '../listing.ts'
 import { path, type Visit } from '../screen.ts'
 import { actName } from './act-names.ts'
 
@@ -151,43 +151,47 @@ function renderOutcome({ count, outcome, reason }: OperatorEntry): Content {
     ${reason?.replaceAll('_', ' ')}${count > 1 && ` (${count} times)`}`
 }
 
-function entryRow(visit: Visit, entry: OperatorEntry): Content {
-  const { act, at, clientId, clientName, details, index, log, requestId } = entry
-  const facts = Object.entries(toMembers(details))
-  return html`<tr class="line">
-    <td>${instant(at)}</td>
-    <th scope="row"><span class="cut" title="${act}">${nameEntryAct(act)}</span></th>
-    <td>
-      <div class="cut">${
-        clientId === null ? 'Erased' : renderActor(visit, clientId, clientName)
-      }</div>
-    </td>
-    <td>${renderSubject(entry)}</td>
-    <td>${renderOutcome(entry)}</td>
-    <td>
-      <details>
-        <summary>Details</summary>
-        <dl>
-          ${facts.map(
-            ([name, value]) =>
-              html`<dt>${name}</dt>
-                <dd>${typeof value === 'string' ? value : JSON.stringify(value)}</dd>`,
-          )}
-          <dt>Entry</dt><dd>${index} of log ${log}, <code>${entry.entry}</code></dd>
-          ${requestId && html`<dt>Request</dt><dd><code>${requestId}</code></dd>`}
-        </dl>
-        <a href="${path`/console/disclosures/${entry.entry}`}">Receipt</a>
-      </details>
-    </td>
-  </tr>`
-}
-
 /** Renders entries, one line each. */
 export const entryTable = (visit: Visit, entries: readonly OperatorEntry[]): Content =>
-  listed(
-    'Acts of operators',
-    ['Time', 'Act', 'Who', 'On', 'Outcome', ''],
-    entries.map((entry) => entryRow(visit, entry)),
-    html`No act matches. An act is entered within seconds.
+  renderTable({
+    name: 'Acts of operators',
+    columns: listColumns(visit),
+    rows: entries,
+    empty: html`No act matches. An act is entered within seconds.
       <a href="/console/audit-log">Show all acts</a>`,
-  )
+    isOneLine: true,
+  })
+
+const listColumns = (visit: Visit): readonly Column<OperatorEntry>[] => [
+  { title: 'Time', cell: ({ at }) => instant(at) },
+  {
+    title: 'Act',
+    kind: 'name',
+    cell: ({ act }) => html`<span class="cut" title="${act}">${nameEntryAct(act)}</span>`,
+  },
+  {
+    title: 'Who',
+    cell: ({ clientId, clientName }) =>
+      html`<div class="cut">${
+        clientId === null ? 'Erased' : renderActor(visit, clientId, clientName)
+      }</div>`,
+  },
+  { title: 'On', cell: renderSubject },
+  { title: 'Outcome', cell: renderOutcome },
+  { title: '', cell: renderDetails },
+]
+
+const renderDetails = ({ details, entry, index, log, requestId }: OperatorEntry): Content =>
+  html`<details>
+    <summary>Details</summary>
+    <dl>
+      ${Object.entries(toMembers(details)).map(
+        ([name, value]) =>
+          html`<dt>${name}</dt>
+            <dd>${typeof value === 'string' ? value : JSON.stringify(value)}</dd>`,
+      )}
+      <dt>Entry</dt><dd>${index} of log ${log}, <code>${entry}</code></dd>
+      ${requestId && html`<dt>Request</dt><dd><code>${requestId}</code></dd>`}
+    </dl>
+    <a href="${path`/console/disclosures/${entry}`}">Receipt</a>
+  </details>`

@@ -4,7 +4,7 @@ import { AuditLogSchema, OperatorEntrySchema } from '../../listeners/private/sch
 import { PersonSchema } from '../../listeners/private/schemas/people.ts'
 import { badge, instant } from '../desk-parts.ts'
 import { actAndReturn } from '../done.ts'
-import { list, listed, pages } from '../listing.ts'
+import { type Column, list, pages, renderTable } from '../listing.ts'
 import { type Act, formFields, type Screen, type Visit } from '../screen.ts'
 import {
   composeEntryQuery,
@@ -111,31 +111,28 @@ function exportLinks({ here }: Pick<Visit, 'here'>): Content {
 }
 
 const logTable = (logs: readonly Log[]): Content =>
-  listed(
-    'Logs',
-    [
-      'Log',
-      'State',
-      { title: 'Entries', isNumber: true },
-      { title: 'Covered by a checkpoint', isNumber: true },
-      'Signed',
-      'Began',
+  renderTable({
+    name: 'Logs',
+    columns: logColumns,
+    rows: logs,
+    empty: 'No log has begun yet. It begins with the first act.',
+  })
+
+const logColumns: readonly Column<Log>[] = [
+  { title: 'Log', kind: 'name', tip: ({ origin }) => origin, cell: ({ log }) => log },
+  {
+    title: 'State',
+    cell: (log) => [
+      stateBadge(log),
+      ' ',
+      log.reason !== null && html`<span class="fine">${log.reason}</span>`,
     ],
-    logs.map(
-      (log) =>
-        html`<tr>
-          <th scope="row" title="${log.origin}">${log.log}</th>
-          <td>${stateBadge(log)} ${
-            log.reason !== null && html`<span class="fine">${log.reason}</span>`
-          }</td>
-          <td class="number">${log.size}</td>
-          <td class="number">${log.signedSize}</td>
-          <td>${instant(log.signedAt) ?? 'Never'}</td>
-          <td>${instant(log.beganAt)}</td>
-        </tr>`,
-    ),
-    'No log has begun yet. It begins with the first act.',
-  )
+  },
+  { title: 'Entries', kind: 'number', cell: ({ size }) => size },
+  { title: 'Covered by a checkpoint', kind: 'number', cell: ({ signedSize }) => signedSize },
+  { title: 'Signed', cell: ({ signedAt }) => instant(signedAt) ?? 'Never' },
+  { title: 'Began', cell: ({ beganAt }) => instant(beganAt) },
+]
 
 /** Says that the log is not signed, and lets an administrator begin its successor. */
 const unsignedNotice = (visit: Visit, { refusal }: Log): Content =>

@@ -6,8 +6,9 @@ import { type Content, type Html, html } from '../../listeners/http/html.ts'
 import { FoundAuthorizationSchema } from '../../listeners/private/schemas/all-authorizations.ts'
 import { writeMoney } from '../amounts.ts'
 import { badge, instant, renderActor } from '../desk-parts.ts'
-import { list, listed, pages } from '../listing.ts'
+import { type Column, list, pages, renderTable } from '../listing.ts'
 import { path, type Screen, type Visit } from '../screen.ts'
+import { authorizationPath } from './payment-parts.ts'
 
 const FoundSchema = Type.Array(FoundAuthorizationSchema)
 type Found = Static<typeof FoundAuthorizationSchema>
@@ -30,12 +31,23 @@ export const authorizationsScreen: Screen = {
       title: 'Authorizations',
       body: html`${filterForm(visit, filters)}
         <live-region id="list" class="authorizations" every="15">
-          ${listed(
-            'Authorizations',
-            columns,
-            entries.map((each) => row(visit, each)),
-            empty(next),
-          )}
+          ${renderTable({
+            name: 'Authorizations',
+            columns: [
+              ...columns,
+              {
+                title: 'Client',
+                cell: ({ clientId }) =>
+                  html`<span class="cut">${renderActor(visit, clientId, null)}</span>`,
+              },
+              {
+                title: 'Reference',
+                cell: ({ reference }) => html`<span class="cut"><bdi>${reference}</bdi></span>`,
+              },
+            ],
+            rows: entries,
+            empty: adviseOnNone(next),
+          })}
         </live-region>
         ${
           isShort &&
@@ -47,17 +59,7 @@ export const authorizationsScreen: Screen = {
   },
 }
 
-const columns = [
-  'Time',
-  'Answer',
-  { title: 'Amount', isNumber: true },
-  'Card',
-  'Merchant',
-  'Client',
-  'Reference',
-] as const
-
-const empty = (next: string | null): string =>
+const adviseOnNone = (next: string | null): string =>
   next === null
     ? 'No authorizations match. Widen the period, or remove a filter.'
     : 'No match among the newest 20,000. Search further back on the next page.'
@@ -111,38 +113,43 @@ function filterForm({ query }: Visit, filters: URLSearchParams): Html {
   </form>`
 }
 
+/** The columns that the list and the strip share. */
+const columns: readonly Column<Found>[] = [
+  {
+    title: 'Time',
+    kind: 'name',
+    cell: ({ authorizationId, publicToken, requestedAt }) =>
+      html`<a href="${authorizationPath(publicToken, authorizationId)}"
+        >${instant(requestedAt)}</a>`,
+  },
+  { title: 'Answer', cell: renderAnswer },
+  {
+    title: 'Amount',
+    kind: 'number',
+    look: 'amount',
+    cell({ amount, currency }) {
+      const money = toMoney(amount, currency)
+      return money ? writeMoney(money) : '–'
+    },
+  },
+  {
+    title: 'Card',
+    cell: ({ publicToken }) =>
+      html`<a href="${path`/console/cards/${publicToken}`}">${publicToken}</a>`,
+  },
+  {
+    title: 'Merchant',
+    cell: ({ merchant }) =>
+      html`<span class="cut" title="${merchant?.name}"><bdi>${merchant?.name ?? '–'}</bdi></span>`,
+  },
+]
+
 /** Renders the answer in words, with the code of a decline. */
-function answer({ approved, declineReason, responseCode }: Found): Html {
+function renderAnswer({ approved, declineReason, responseCode }: Found): Html {
   if (responseCode === '00') return badge('Approved', 'good')
   const words = describeDecline(responseCode, declineReason)
   return badge(words, approved ? 'good' : 'bad')
 }
-
-const money = ({ amount, currency }: Found): string => {
-  const found = toMoney(amount, currency)
-  return found ? writeMoney(found) : '–'
-}
-
-const link = ({ authorizationId, publicToken, requestedAt }: Found): Html =>
-  html`<a href="${path`/console/cards/${publicToken}/authorizations/${authorizationId}`}"
-    >${instant(requestedAt)}</a>`
-
-const card = ({ publicToken }: Found): Html =>
-  html`<a href="${path`/console/cards/${publicToken}`}">${publicToken}</a>`
-
-const merchantName = ({ merchant }: Found): Html =>
-  html`<span class="cut" title="${merchant?.name ?? ''}"><bdi>${merchant?.name ?? '–'}</bdi></span>`
-
-const row = (visit: Visit, found: Found): Html =>
-  html`<tr>
-    <th scope="row">${link(found)}</th>
-    <td>${answer(found)}</td>
-    <td class="number amount">${money(found)}</td>
-    <td>${card(found)}</td>
-    <td>${merchantName(found)}</td>
-    <td><span class="cut">${renderActor(visit, found.clientId, null)}</span></td>
-    <td><span class="cut"><bdi>${found.reference}</bdi></span></td>
-  </tr>`
 
 /** The authorizations of the strip. */
 const stripLength = 8
@@ -156,17 +163,9 @@ export const loadNewest = (visit: Visit, clientId: string | null): Promise<Found
 
 /** Renders the newest authorizations in few columns. */
 export const renderStrip = (newest: readonly Found[]): Content =>
-  listed(
-    'The last authorizations',
-    ['Time', 'Answer', { title: 'Amount', isNumber: true }, 'Card', 'Merchant'],
-    newest.map(
-      (found) => html`<tr>
-        <th scope="row">${link(found)}</th>
-        <td>${answer(found)}</td>
-        <td class="number amount">${money(found)}</td>
-        <td>${card(found)}</td>
-        <td>${merchantName(found)}</td>
-      </tr>`,
-    ),
-    'Authorizations appear here as networks send them.',
-  )
+  renderTable({
+    name: 'The last authorizations',
+    columns,
+    rows: newest,
+    empty: 'Authorizations appear here as networks send them.',
+  })

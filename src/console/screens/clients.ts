@@ -4,7 +4,7 @@ import { ClientSchema, NamedClientSchema } from '../../listeners/private/schemas
 import { WatchedEndpointsSchema } from '../../listeners/private/schemas/decision-endpoints.ts'
 import { badge, instant, renderActor } from '../desk-parts.ts'
 import { actAndReturn } from '../done.ts'
-import { list, listed, pages } from '../listing.ts'
+import { type Column, list, pages, renderTable } from '../listing.ts'
 import { type Act, formFields, path, type Screen, type Visit } from '../screen.ts'
 import { renderWorstState, type WatchedEndpoint } from './decision-endpoints.ts'
 
@@ -27,28 +27,31 @@ export const clientsScreen: Screen = {
     const { entries, next } = await list(visit, '/clients', ClientSchema)
     return {
       title: 'Clients and grants',
-      body: html`${listed(
-        'Clients',
-        ['Client', 'Kind', 'Scopes', 'Products', 'Authentication', 'Access'],
-        entries.map(
-          (client) =>
-            html`<tr class="line">
-              <th scope="row">
-                <a class="cut" href="${path`/console/clients/${client.clientId}`}"
-                  title="${client.clientId}"><bdi>${client.clientName}</bdi></a>
-              </th>
-              <td>${kinds[client.kind]}</td>
-              <td>${renderNames(client.scopes)}</td>
-              <td>${renderNames(client.productIds.map(String))}</td>
-              <td>${renderAuthentication(client)}</td>
-              <td>${renderAccess(client)}</td>
-            </tr>`,
-        ),
-        html`No clients yet. Register one with <code>pinfold clients create</code>.`,
-      )}${pages(visit, next)}`,
+      body: html`${renderTable({
+        name: 'Clients',
+        columns,
+        rows: entries,
+        empty: html`No clients yet. Register one with <code>pinfold clients create</code>.`,
+        isOneLine: true,
+      })}${pages(visit, next)}`,
     }
   },
 }
+
+const columns: readonly Column<Client>[] = [
+  {
+    title: 'Client',
+    kind: 'name',
+    cell: ({ clientId, clientName }) =>
+      html`<a class="cut" href="${path`/console/clients/${clientId}`}"
+        title="${clientId}"><bdi>${clientName}</bdi></a>`,
+  },
+  { title: 'Kind', cell: ({ kind }) => kinds[kind] },
+  { title: 'Scopes', cell: ({ scopes }) => renderNames(scopes) },
+  { title: 'Products', cell: ({ productIds }) => renderNames(productIds.map(String)) },
+  { title: 'Authentication', cell: (client) => renderAuthentication(client) },
+  { title: 'Access', cell: (client) => renderAccess(client) },
+]
 
 /** Renders names in one line, which are shown as a whole under the pointer. */
 const renderNames = (names: readonly string[]): Content =>

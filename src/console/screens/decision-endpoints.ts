@@ -7,8 +7,9 @@ import {
 } from '../../listeners/private/schemas/decision-endpoints.ts'
 import { writeCount } from '../amounts.ts'
 import { badge, instant } from '../desk-parts.ts'
-import { listed } from '../listing.ts'
+import { type Column, renderTable } from '../listing.ts'
 import { path, type Screen } from '../screen.ts'
+import { authorizationPath } from './payment-parts.ts'
 import { formatShare, shares } from './shares.ts'
 
 type Endpoints = Static<typeof WatchedEndpointsSchema>
@@ -39,12 +40,12 @@ export const decisionEndpointsScreen: Screen = {
               : [renderHour(found), found.endpoints.map(renderEndpoint)]
           }
           <h2>Failures of the last hour</h2>
-          ${listed(
-            'Failures of the last hour',
-            ['When', 'Card', 'Decided by', 'Reason', { title: 'Time', isNumber: true }],
-            found.failures.map(renderFailure),
-            'No failure in the last hour.',
-          )}
+          ${renderTable({
+            name: 'Failures of the last hour',
+            columns: failureColumns,
+            rows: found.failures,
+            empty: 'No failure in the last hour.',
+          })}
         </live-region>`,
     }
   },
@@ -54,7 +55,7 @@ function renderEndpoint(endpoint: WatchedEndpoint): Content {
   const { changedAt, degradedSince, productId } = endpoint
   const versions = (['enforced', 'shadow', 'previous', 'draft'] as const).flatMap((name) => {
     const version = endpoint[name]
-    return version === null ? [] : [renderVersion(name, version)]
+    return version === null ? [] : [{ ...version, name }]
   })
   const title = productId === null ? 'All products' : `Product ${productId}`
   const id = `endpoint-${productId ?? 'all'}`
@@ -63,21 +64,12 @@ function renderEndpoint(endpoint: WatchedEndpoint): Content {
     <p>${renderState(endpoint)} ${
       degradedSince !== null && html`since ${instant(degradedSince)}`
     } <span class="fine">changed ${instant(changedAt)}</span></p>
-    ${listed(
-      `Versions: ${title}`,
-      [
-        'Version',
-        'Target',
-        { title: 'Time-out', isNumber: true },
-        { title: 'In flight', isNumber: true },
-        { title: 'Sample', isNumber: true },
-        'Fallback',
-        'Format',
-        'Registered',
-      ],
-      versions,
-      'It has no version in force.',
-    )}
+    ${renderTable({
+      name: `Versions: ${title}`,
+      columns: versionColumns,
+      rows: versions,
+      empty: 'It has no version in force.',
+    })}
   </section>`
 }
 
@@ -96,32 +88,34 @@ function renderState({ degradedSince, enforced, shadow }: WatchedEndpoint): Cont
   return shadow === null ? badge('Not in force') : badge('Shadow only', 'warn')
 }
 
-const renderVersion = (name: string, version: Version): Content => {
-  const { fallback, timeoutMs } = version
-  return html`<tr>
-    <th scope="row" class="one-line">
-      ${version.version} ${badge(name, name === 'enforced' ? 'good' : 'plain')}
-    </th>
-    <td>${
-      version.url === null
-        ? 'the stream'
-        : html`<code class="cut address" title="${version.url}">${version.url}</code>`
-    }</td>
-    <td class="number">${timeoutMs} ms</td>
-    <td class="number">${version.maxInFlight}</td>
-    <td class="number">${version.sample} %</td>
-    <td class="one-line">
-      ${
-        fallback.onTimeout === fallback.onError
-          ? fallback.onTimeout
-          : `late: ${fallback.onTimeout}, error: ${fallback.onError}`
-      }
-      ${renderRule(fallback.rule)}
-    </td>
-    <td>${version.format}</td>
-    <td>${instant(version.createdAt)}</td>
-  </tr>`
-}
+const versionColumns: readonly Column<Version & { readonly name: string }>[] = [
+  {
+    title: 'Version',
+    kind: 'name',
+    look: 'one-line',
+    cell: ({ name, version }) =>
+      html`${version} ${badge(name, name === 'enforced' ? 'good' : 'plain')}`,
+  },
+  {
+    title: 'Target',
+    cell: ({ url }) =>
+      url === null ? 'the stream' : html`<code class="cut address" title="${url}">${url}</code>`,
+  },
+  { title: 'Time-out', kind: 'number', cell: ({ timeoutMs }) => `${timeoutMs} ms` },
+  { title: 'In flight', kind: 'number', cell: ({ maxInFlight }) => maxInFlight },
+  { title: 'Sample', kind: 'number', cell: ({ sample }) => `${sample} %` },
+  {
+    title: 'Fallback',
+    look: 'one-line',
+    cell: ({ fallback: { onError, onTimeout, rule } }) => [
+      onTimeout === onError ? onTimeout : `late: ${onTimeout}, error: ${onError}`,
+      ' ',
+      renderRule(rule),
+    ],
+  },
+  { title: 'Format', cell: ({ format }) => format },
+  { title: 'Registered', cell: ({ createdAt }) => instant(createdAt) },
+]
 
 const renderRule = (rule: string | null): Content =>
   rule !== null && html`<code class="cut" title="${rule}">${rule}</code>`
@@ -177,15 +171,28 @@ const deciderNames: Readonly<Record<Failure['decidedBy'], string>> = {
   'rule:error': 'Rule (error)',
 }
 
-function renderFailure(failure: Failure): Content {
-  const { askedAt, authorizationId, decidedBy, durationMs, error, publicToken } = failure
-  const of = path`/console/cards/${publicToken}/authorizations/${authorizationId}`
-  const reason = error === null ? 'no answer in time' : error.replaceAll('_', ' ')
-  return html`<tr>
-    <th scope="row"><a href="${of}">${instant(askedAt)}</a></th>
-    <td><a href="${path`/console/cards/${publicToken}`}">${publicToken}</a></td>
-    <td class="one-line">${deciderNames[decidedBy]}</td>
-    <td class="one-line">${reason} ${failure.statusCode}</td>
-    <td class="number">${durationMs === null ? '' : `${durationMs} ms`}</td>
-  </tr>`
-}
+const failureColumns: readonly Column<Failure>[] = [
+  {
+    title: 'When',
+    kind: 'name',
+    cell: ({ askedAt, authorizationId, publicToken }) =>
+      html`<a href="${authorizationPath(publicToken, authorizationId)}">${instant(askedAt)}</a>`,
+  },
+  {
+    title: 'Card',
+    cell: ({ publicToken }) =>
+      html`<a href="${path`/console/cards/${publicToken}`}">${publicToken}</a>`,
+  },
+  { title: 'Decided by', look: 'one-line', cell: ({ decidedBy }) => deciderNames[decidedBy] },
+  {
+    title: 'Reason',
+    look: 'one-line',
+    cell: ({ error, statusCode }) =>
+      `${error === null ? 'no answer in time' : error.replaceAll('_', ' ')} ${statusCode ?? ''}`,
+  },
+  {
+    title: 'Time',
+    kind: 'number',
+    cell: ({ durationMs }) => durationMs !== null && `${durationMs} ms`,
+  },
+]

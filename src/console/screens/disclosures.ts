@@ -1,9 +1,9 @@
 import type { Static } from 'typebox'
 import { isPublicToken } from '../../domain/identifiers.ts'
-import { type Content, html } from '../../listeners/http/html.ts'
+import { html } from '../../listeners/http/html.ts'
 import { DisclosureSchema } from '../../listeners/private/schemas/disclosures.ts'
 import { badge, instant, renderActor } from '../desk-parts.ts'
-import { list, listed, pages } from '../listing.ts'
+import { type Column, list, pages, renderTable } from '../listing.ts'
 import { path, type Screen, type Visit } from '../screen.ts'
 import { actName } from './act-names.ts'
 
@@ -40,51 +40,60 @@ export const disclosuresScreen: Screen = {
             autocomplete="off" value="${asked}"></label>
           <button>Show</button>
         </form>
-        <live-region id="disclosures">${listed(
-          title,
-          [
-            'Time',
-            'Disclosure',
-            'Recipient',
-            'Card',
-            'Outcome',
-            { title: 'Entry', isNumber: true },
-            'Proof',
-          ],
-          entries.map((each) => disclosureRow(visit, each)),
-          asked === ''
-            ? 'No disclosures yet: no PIN, no card data, no name.'
-            : html`No disclosures of <b>${asked}</b> are recorded. A new disclosure is entered
-            within a second. Reload the page, or see
-                <a href="/console/disclosures">everything</a>.`,
-        )}</live-region>${pages(visit, next)}`,
+        <live-region id="disclosures">${renderTable({
+          name: title,
+          columns: listColumns(visit),
+          rows: entries,
+          empty:
+            asked === ''
+              ? 'No disclosures yet: no PIN, no card data, no name.'
+              : html`No disclosures of <b>${asked}</b> are recorded. A new disclosure is entered
+                  within a second. Reload the page, or see
+                  <a href="/console/disclosures">everything</a>.`,
+          isOneLine: true,
+        })}</live-region>${pages(visit, next)}`,
     }
   },
 }
 
-function disclosureRow(visit: Visit, each: Disclosure): Content {
-  const { act, at, count, entry, index, isErased, isSigned, log, outcome } = each
-  const [word, tone] = outcomes[outcome] ?? [outcome, 'plain']
-  const { publicToken, reason, shownTo, shownToName } = each
-  return html`<tr class="line">
-    <td>${instant(at)}</td>
-    <th scope="row">
-      ${actName(act)}${
+const listColumns = (visit: Visit): readonly Column<Disclosure>[] => [
+  { title: 'Time', cell: ({ at }) => instant(at) },
+  {
+    title: 'Disclosure',
+    kind: 'name',
+    cell: ({ act, count }) =>
+      html`${actName(act)}${
         count > 1 && html` <span class="fine" title="within a minute">× ${count}</span>`
-      }
-    </th>
-    <td>${shownTo === null ? 'erased' : renderActor(visit, shownTo, shownToName)}</td>
-    <td>${
-      publicToken && html`<a href="${path`/console/cards/${publicToken}`}">${publicToken}</a>`
-    }</td>
-    <td>${badge(word, tone)} ${reason?.replaceAll('_', ' ')}</td>
-    <td class="number">
-      ${index} <span class="fine">of log ${log}${isErased && ', erased'}</span>
-    </td>
-    <td>${
+      }`,
+  },
+  {
+    title: 'Recipient',
+    cell: ({ shownTo, shownToName }) =>
+      shownTo === null ? 'erased' : renderActor(visit, shownTo, shownToName),
+  },
+  {
+    title: 'Card',
+    cell: ({ publicToken }) =>
+      publicToken && html`<a href="${path`/console/cards/${publicToken}`}">${publicToken}</a>`,
+  },
+  {
+    title: 'Outcome',
+    cell: ({ outcome, reason }) => {
+      const [word, tone] = outcomes[outcome] ?? [outcome, 'plain']
+      return html`${badge(word, tone)} ${reason?.replaceAll('_', ' ')}`
+    },
+  },
+  {
+    title: 'Entry',
+    kind: 'number',
+    cell: ({ index, isErased, log }) =>
+      html`${index} <span class="fine">of log ${log}${isErased && ', erased'}</span>`,
+  },
+  {
+    title: 'Proof',
+    cell: ({ entry, isSigned }) =>
       isSigned
         ? html`<a href="${path`/console/disclosures/${entry}`}">Receipt</a>`
-        : badge('Not signed yet', 'warn')
-    }</td>
-  </tr>`
-}
+        : badge('Not signed yet', 'warn'),
+  },
+]

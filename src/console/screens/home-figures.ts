@@ -9,7 +9,7 @@ import {
 import { writeCount } from '../amounts.ts'
 import { stackedBars } from '../charts.ts'
 import { renderActor } from '../desk-parts.ts'
-import { listed } from '../listing.ts'
+import { type Column, renderTable } from '../listing.ts'
 import { path, type Visit } from '../screen.ts'
 import { formatShare, shares } from './shares.ts'
 
@@ -222,22 +222,43 @@ export function renderReasons(figures: Figures, selection: FigureSelection): Htm
 const clientsMost = 10
 
 /** Renders the approval rate of each client. */
-export function renderClients(visit: Visit, clients: Clients, { range }: FigureSelection): Content {
-  const rows = clients.slice(0, clientsMost).map(({ approved, clientId, declined, declinedBy }) => {
-    const [most] = sumByName([declinedBy])
-    return html`<tr>
-      <th scope="row"><span class="cut">${renderActor(visit, clientId, null)}</span></th>
-      <td class="number">${writeCount(approved + declined)}</td>
-      <td class="number"><a href="${homeAddress(range, clientId)}"
-        title="Show Home for this client">${rateOf(approved, declined)}</a></td>
-      <td><span class="cut">${most ? describeResponseCode(most[0]) : '–'}</span></td>
-    </tr>`
+export const renderClients = (
+  visit: Visit,
+  clients: Clients,
+  { range }: FigureSelection,
+): Content =>
+  renderTable({
+    name: 'By client',
+    columns: listClientColumns(visit, range),
+    rows: clients.slice(0, clientsMost),
+    empty: 'Clients appear with their first authorization.',
   })
-  const columns = [
-    'Client',
-    { title: 'Requests', isNumber: true },
-    { title: 'Approved', isNumber: true },
-    'Most frequent decline',
-  ] as const
-  return listed('By client', columns, rows, 'Clients appear with their first authorization.')
-}
+
+const listClientColumns = (visit: Visit, range: Range): readonly Column<Clients[number]>[] => [
+  {
+    title: 'Client',
+    kind: 'name',
+    cell: ({ clientId }) => html`<span class="cut">${renderActor(visit, clientId, null)}</span>`,
+  },
+  {
+    title: 'Requests',
+    kind: 'number',
+    cell: ({ approved, declined }) => writeCount(approved + declined),
+  },
+  {
+    title: 'Approved',
+    kind: 'number',
+    cell: ({ approved, clientId, declined }) =>
+      html`<a href="${homeAddress(range, clientId)}" title="Show Home for this client">${rateOf(
+        approved,
+        declined,
+      )}</a>`,
+  },
+  {
+    title: 'Most frequent decline',
+    cell: ({ declinedBy }) => {
+      const [most] = sumByName([declinedBy])
+      return html`<span class="cut">${most ? describeResponseCode(most[0]) : '–'}</span>`
+    },
+  },
+]

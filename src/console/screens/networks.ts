@@ -5,12 +5,13 @@ import { ZoneSchema } from '../../listeners/private/schemas/clients.ts'
 import { AdviceSchema, LinkSchema } from '../../listeners/private/schemas/links.ts'
 import { badge, instant, renderActor } from '../desk-parts.ts'
 import { actAndReturn } from '../done.ts'
-import { list, listed, pages } from '../listing.ts'
+import { type Column, list, pages, renderTable } from '../listing.ts'
 import { type Act, formFields, path, type Screen, type Visit } from '../screen.ts'
 
 const access = ['admin', 'support.read'] as const
 type Link = Static<typeof LinkSchema>
 type Zone = Static<typeof ZoneSchema>
+type Advice = Static<typeof AdviceSchema>
 
 const tones = {
   'signed on': 'good',
@@ -34,33 +35,47 @@ export const networksScreen: Screen = {
     const names = new Map(zones.entries.map(({ clientId, clientName }) => [clientId, clientName]))
     return {
       title: 'Networks and links',
-      body: html`<h2>Links</h2>${listed(
-        'Links',
-        ['Link', 'Status', 'Connections', 'Network', 'Last signed on', 'Address', 'Profile'],
-        links.entries.map(
-          (link) => html`<tr>
-            <th scope="row">
-              <a href="${path`/console/networks/links/${link.linkName}`}">${link.linkName}</a>
-            </th>
-            <td>${renderState(link)}</td>
-            <td>${renderConnections(link)}</td>
-            <td><div class="cut">${renderActor(visit, link.networkId, names.get(link.networkId))}
-            </div></td>
-            <td>${instant(link.lastSignedOnAt) ?? 'never'}</td>
-            <td class="one-line">${renderAddress(link)}${link.tls && ' by TLS'}</td>
-            <td>${link.profile}</td>
-          </tr>`,
-        ),
-        html`No links yet. Add one with <code>pinfold links create</code>.`,
-      )}<h2>Networks</h2>${listed(
-        'Networks',
-        ['Network', 'Status', 'Keys'],
-        zones.entries.map((zone) => zoneRow(visit, zone)),
-        html`No card networks yet. Add one with <code>pinfold zones create</code>.`,
-      )}${pages(visit, zones.next)}`,
+      body: html`<h2>Links</h2>${renderTable({
+        name: 'Links',
+        columns: listLinkColumns(visit, names),
+        rows: links.entries,
+        empty: html`No links yet. Add one with <code>pinfold links create</code>.`,
+      })}<h2>Networks</h2>${renderTable({
+        name: 'Networks',
+        columns: listZoneColumns(visit),
+        rows: zones.entries,
+        empty: html`No card networks yet. Add one with <code>pinfold zones create</code>.`,
+      })}${pages(visit, zones.next)}`,
     }
   },
 }
+
+/** @param names the names of networks by their ids. */
+const listLinkColumns = (
+  visit: Visit,
+  names: ReadonlyMap<string, string>,
+): readonly Column<Link>[] => [
+  {
+    title: 'Link',
+    kind: 'name',
+    cell: ({ linkName }) =>
+      html`<a href="${path`/console/networks/links/${linkName}`}">${linkName}</a>`,
+  },
+  { title: 'Status', cell: (link) => renderState(link) },
+  { title: 'Connections', cell: (link) => renderConnections(link) },
+  {
+    title: 'Network',
+    cell: ({ networkId }) =>
+      html`<div class="cut">${renderActor(visit, networkId, names.get(networkId))}</div>`,
+  },
+  { title: 'Last signed on', cell: ({ lastSignedOnAt }) => instant(lastSignedOnAt) ?? 'never' },
+  {
+    title: 'Address',
+    look: 'one-line',
+    cell: (link) => [renderAddress(link), link.tls && ' by TLS'],
+  },
+  { title: 'Profile', cell: ({ profile }) => profile },
+]
 
 const renderState = ({ state }: Link): Content =>
   badge(`${state[0]?.toUpperCase()}${state.slice(1)}`, tones[state])
@@ -74,24 +89,27 @@ const renderConnections = ({ connections, fault }: Link): Content =>
 const renderAddress = ({ direction, host, port }: Link): Content =>
   html`${direction === 'listen' ? 'listens at' : 'calls'} <code>${host}:${port}</code>`
 
-const zoneRow = (visit: Visit, zone: Zone): Content =>
-  html`<tr>
-    <th scope="row">
-      <div class="cut">${renderActor(visit, zone.clientId, zone.clientName)}</div>
-    </th>
-    <td>${zone.active ? badge('Active', 'good') : badge('Retired')}</td>
-    <td>${
-      zone.keys.length === 0
-        ? html`<span class="fine">None. It cannot send PIN blocks.</span>`
-        : html`<details>
-            <summary>${zone.keys.map(
-              ({ key, retiredAt }, at) =>
-                html`${at > 0 && ', '}<code>${key}</code>${retiredAt !== null && ' (retired)'}`,
-            )}</summary>
-            ${zone.keys.map(keyLine)}
-          </details>`
-    }</td>
-  </tr>`
+const listZoneColumns = (visit: Visit): readonly Column<Zone>[] => [
+  {
+    title: 'Network',
+    kind: 'name',
+    cell: ({ clientId, clientName }) =>
+      html`<div class="cut">${renderActor(visit, clientId, clientName)}</div>`,
+  },
+  { title: 'Status', cell: ({ active }) => (active ? badge('Active', 'good') : badge('Retired')) },
+  { title: 'Keys', cell: renderZoneKeys },
+]
+
+const renderZoneKeys = ({ keys }: Zone): Content =>
+  keys.length === 0
+    ? html`<span class="fine">None. It cannot send PIN blocks.</span>`
+    : html`<details>
+        <summary>${keys.map(
+          ({ key, retiredAt }, at) =>
+            html`${at > 0 && ', '}<code>${key}</code>${retiredAt !== null && ' (retired)'}`,
+        )}</summary>
+        ${keys.map(keyLine)}
+      </details>`
 
 const keyLine = (zoneKey: Zone['keys'][number]): Content =>
   html`<p>
@@ -118,12 +136,12 @@ export const linkScreen: Screen = {
           ${visit.scopes.has('admin') && switchForm(visit, link)}
         </div>
         <h2>Advices and reversals</h2>
-        ${listed(
-          'Advices',
-          ['Time', 'Message', 'Card', { title: 'Amount', isNumber: true }, 'Answer', 'Reference'],
-          advices.entries.map(adviceRow),
-          'None in the last 30 days.',
-        )}${pages(visit, advices.next)}`,
+        ${renderTable({
+          name: 'Advices',
+          columns: adviceColumns,
+          rows: advices.entries,
+          empty: 'None in the last 30 days.',
+        })}${pages(visit, advices.next)}`,
     }
   },
 }
@@ -169,23 +187,29 @@ function switchForm(visit: Visit, { active, linkName }: Link): Content {
 const describeAnswer = (responseCode: string): string =>
   `${isApprovalCode(responseCode) ? 'Accepted' : 'Refused'} (${responseCode})`
 
-function adviceRow(advice: Static<typeof AdviceSchema>): Content {
-  const { messageType, publicToken } = advice
-  const isReversal = messageType.startsWith('04')
-  const matched = advice.isMatched ? 'its original was found' : 'no original was found'
-  return html`<tr>
-    <td>${instant(advice.receivedAt)}</td>
-    <td class="one-line">${isReversal ? 'Reversal' : 'Advice'} (${messageType})
-      ${isReversal && html`<span class="fine">${matched}</span>`}</td>
-    <td>${
+const adviceColumns: readonly Column<Advice>[] = [
+  { title: 'Time', cell: ({ receivedAt }) => instant(receivedAt) },
+  { title: 'Message', look: 'one-line', cell: renderMessage },
+  {
+    title: 'Card',
+    cell: ({ publicToken }) =>
       publicToken === null
         ? 'not found'
-        : html`<a href="${path`/console/cards/${publicToken}`}">${publicToken}</a>`
-    }</td>
-    <td class="number">${advice.amount} ${advice.currency}</td>
-    <td class="one-line">${advice.responseCode && describeAnswer(advice.responseCode)}</td>
-    <td>${advice.reference}</td>
-  </tr>`
+        : html`<a href="${path`/console/cards/${publicToken}`}">${publicToken}</a>`,
+  },
+  { title: 'Amount', kind: 'number', cell: ({ amount, currency }) => `${amount} ${currency}` },
+  {
+    title: 'Answer',
+    look: 'one-line',
+    cell: ({ responseCode }) => responseCode && describeAnswer(responseCode),
+  },
+  { title: 'Reference', cell: ({ reference }) => reference },
+]
+
+function renderMessage({ isMatched, messageType }: Advice): Content {
+  if (!messageType.startsWith('04')) return `Advice (${messageType})`
+  const matched = isMatched ? 'its original was found' : 'no original was found'
+  return html`Reversal (${messageType}) <span class="fine">${matched}</span>`
 }
 
 export const switchLinkAct: Act = {

@@ -5,7 +5,7 @@ import { type Content, type Html, html } from '../../listeners/http/html.ts'
 import type { PaymentSchema } from '../../listeners/http/payment-schemas.ts'
 import { writeMoney } from '../amounts.ts'
 import { badge, instant } from '../desk-parts.ts'
-import { listed } from '../listing.ts'
+import { type Column, renderTable } from '../listing.ts'
 import { path } from '../screen.ts'
 
 type Payment = Static<typeof PaymentSchema>
@@ -57,69 +57,69 @@ export const merchantFacts = (merchant: Merchant | undefined): Content =>
 
 /** Renders the latest payments of a card. @param empty the advice for an empty list */
 export const latestPayments = (payments: readonly Payment[], empty: Content): Html =>
-  html`<div class="latest">${listed(
-    'Payments',
-    [
-      'Merchant',
-      'State',
-      { title: 'Approved', isNumber: true },
-      { title: 'Open', isNumber: true },
-      'Opened',
-    ],
-    payments.map(latestRow),
+  html`<div class="latest">${renderTable({
+    name: 'Payments',
+    columns: [columns.merchant, columns.state, columns.approved, columns.open, columns.opened],
+    rows: payments,
     empty,
-  )}</div>`
-
-function latestRow(payment: Payment): Content {
-  const { approved, currency, merchant, open, openedAt, paymentId, publicToken, state } = payment
-  const name = merchantName(merchant)
-  return html`<tr>
-    <th scope="row">
-      <a class="cut" href="${paymentPath(publicToken, paymentId)}" title="${name}">
-        <bdi>${name}</bdi></a>
-    </th>
-    <td>${stateBadge(state)}</td>
-    <td class="number">${writeMoney({ amount: approved, currency })}</td>
-    <td class="number">${writeMoney({ amount: open, currency })}</td>
-    <td>${instant(openedAt)}</td>
-  </tr>`
-}
+  })}</div>`
 
 /** Renders payments of a card. @param empty the advice for an empty list */
 export const paymentsTable = (payments: readonly Payment[], empty: Content): Html =>
-  listed(
-    'Payments',
-    [
-      'Merchant',
-      'Place',
-      'State',
-      { title: 'Approved', isNumber: true },
-      { title: 'Open', isNumber: true },
-      { title: 'Cleared', isNumber: true },
-      { title: 'Paid back', isNumber: true },
-      'Opened',
+  renderTable({
+    name: 'Payments',
+    columns: [
+      columns.merchant,
+      columns.place,
+      columns.state,
+      columns.approved,
+      columns.open,
+      columns.cleared,
+      columns.refunded,
+      columns.opened,
     ],
-    payments.map(paymentRow),
+    rows: payments,
     empty,
-  )
+  })
 
-function paymentRow(payment: Payment): Content {
-  const { currency, merchant, openedAt, paymentId, publicToken, state } = payment
-  const sum = (amount: number) => writeMoney({ amount, currency })
-  const name = merchantName(merchant)
-  const category = merchant?.categoryCode && `MCC ${merchant.categoryCode}`
-  const place = [merchant && describePlace(merchant), category].filter(Boolean).join(' · ')
-  return html`<tr>
-    <th scope="row">
-      <a class="cut" href="${paymentPath(publicToken, paymentId)}" title="${name}">
-        <bdi>${name}</bdi></a>
-    </th>
-    <td><span class="cut" title="${place}">${place}</span></td>
-    <td>${stateBadge(state)}</td>
-    <td class="number">${sum(payment.approved)}</td>
-    <td class="number">${sum(payment.open)}</td>
-    <td class="number">${sum(payment.cleared)}</td>
-    <td class="number">${payment.refunded > 0 && sum(payment.refunded)}</td>
-    <td>${instant(openedAt)}</td>
-  </tr>`
-}
+const columns = {
+  merchant: {
+    title: 'Merchant',
+    kind: 'name',
+    cell({ merchant, paymentId, publicToken }) {
+      const name = merchantName(merchant)
+      return html`<a class="cut" href="${paymentPath(publicToken, paymentId)}" title="${name}">
+        <bdi>${name}</bdi></a>`
+    },
+  },
+  place: {
+    title: 'Place',
+    cell({ merchant }) {
+      const category = merchant?.categoryCode && `MCC ${merchant.categoryCode}`
+      const place = [merchant && describePlace(merchant), category].filter(Boolean).join(' · ')
+      return html`<span class="cut" title="${place}">${place}</span>`
+    },
+  },
+  state: { title: 'State', cell: ({ state }) => stateBadge(state) },
+  approved: {
+    title: 'Approved',
+    kind: 'number',
+    cell: ({ approved, currency }) => writeMoney({ amount: approved, currency }),
+  },
+  open: {
+    title: 'Open',
+    kind: 'number',
+    cell: ({ currency, open }) => writeMoney({ amount: open, currency }),
+  },
+  cleared: {
+    title: 'Cleared',
+    kind: 'number',
+    cell: ({ cleared, currency }) => writeMoney({ amount: cleared, currency }),
+  },
+  refunded: {
+    title: 'Paid back',
+    kind: 'number',
+    cell: ({ currency, refunded }) => refunded > 0 && writeMoney({ amount: refunded, currency }),
+  },
+  opened: { title: 'Opened', cell: ({ openedAt }) => instant(openedAt) },
+} satisfies Readonly<Record<string, Column<Payment>>>

@@ -1,11 +1,14 @@
+import type { Static } from 'typebox'
 import { html } from '../../listeners/http/html.ts'
 import { PersonDetailSchema, PersonSchema } from '../../listeners/private/schemas/people.ts'
 import { badge, instant } from '../desk-parts.ts'
 import { actAndReturn } from '../done.ts'
-import { list, listed, pages } from '../listing.ts'
+import { type Column, list, pages, renderTable } from '../listing.ts'
 import { type Act, formFields, path, type Screen } from '../screen.ts'
 
 const access = ['admin', 'audit.read'] as const
+type Person = Static<typeof PersonSchema>
+type PersonSession = Static<typeof PersonDetailSchema>['sessions'][number]
 
 /** The people who have signed in, with their roles. */
 export const operatorsScreen: Screen = {
@@ -18,29 +21,36 @@ export const operatorsScreen: Screen = {
       title: 'People',
       body: html`<p class="hint">
         The identity provider decides who can sign in, and with which roles.
-      </p>${listed(
-        'People',
-        ['Person', 'Roles', 'Sessions', 'Last signed in', 'First signed in'],
-        entries.map(
-          (person) =>
-            html`<tr class="line">
-              <th scope="row">
-                <a class="cut" href="${path`/console/people/${person.personId}`}"
-                  title="${person.subject} at ${person.issuer}"><bdi>${person.name}</bdi></a>
-              </th>
-              <td>${person.roles.map((role) => html`${badge(role.replace('-', ' '))} `)}</td>
-              <td>${
-                person.openSessions > 0 ? badge(`${person.openSessions} open`, 'good') : 'none'
-              }</td>
-              <td>${instant(person.lastSignedInAt)}</td>
-              <td>${instant(person.firstSignedInAt)}</td>
-            </tr>`,
-        ),
-        'No sign-ins yet.',
-      )}${pages(visit, next)}`,
+      </p>${renderTable({
+        name: 'People',
+        columns: personColumns,
+        rows: entries,
+        empty: 'No sign-ins yet.',
+        isOneLine: true,
+      })}${pages(visit, next)}`,
     }
   },
 }
+
+const personColumns: readonly Column<Person>[] = [
+  {
+    title: 'Person',
+    kind: 'name',
+    cell: ({ issuer, name, personId, subject }) =>
+      html`<a class="cut" href="${path`/console/people/${personId}`}"
+        title="${subject} at ${issuer}"><bdi>${name}</bdi></a>`,
+  },
+  {
+    title: 'Roles',
+    cell: ({ roles }) => roles.map((role) => html`${badge(role.replace('-', ' '))} `),
+  },
+  {
+    title: 'Sessions',
+    cell: ({ openSessions }) => (openSessions > 0 ? badge(`${openSessions} open`, 'good') : 'none'),
+  },
+  { title: 'Last signed in', cell: ({ lastSignedInAt }) => instant(lastSignedInAt) },
+  { title: 'First signed in', cell: ({ firstSignedInAt }) => instant(firstSignedInAt) },
+]
 
 export const personScreen: Screen = {
   path: '/console/people/:personId',
@@ -68,20 +78,12 @@ export const personScreen: Screen = {
             <dd><a href="${path`/console/disclosures?of=${personId}`}">Disclosures</a></dd>
           </dl>
         </section>
-        <h2>Open sessions</h2>${listed(
-          'Open sessions',
-          ['Began', 'Last visit', 'Authenticated', 'Roles'],
-          person.sessions.map(
-            ({ authenticatedAt, roles, seenAt, startedAt }) =>
-              html`<tr>
-                  <td>${instant(startedAt)}</td>
-                  <td>${instant(seenAt)}</td>
-                  <td>${instant(authenticatedAt)}</td>
-                  <td>${roles.join(', ')}</td>
-                </tr>`,
-          ),
-          'None. This person is not signed in.',
-        )}${
+        <h2>Open sessions</h2>${renderTable({
+          name: 'Open sessions',
+          columns: sessionColumns,
+          rows: person.sessions,
+          empty: 'None. This person is not signed in.',
+        })}${
           visit.scopes.has('admin') &&
           person.sessions.length > 0 &&
           html`<form method="post" action="${path`/console/people/${personId}/sign-out`}">
@@ -92,6 +94,13 @@ export const personScreen: Screen = {
     }
   },
 }
+
+const sessionColumns: readonly Column<PersonSession>[] = [
+  { title: 'Began', cell: ({ startedAt }) => instant(startedAt) },
+  { title: 'Last visit', cell: ({ seenAt }) => instant(seenAt) },
+  { title: 'Authenticated', cell: ({ authenticatedAt }) => instant(authenticatedAt) },
+  { title: 'Roles', cell: ({ roles }) => roles.join(', ') },
+]
 
 export const signPersonOutAct: Act = {
   path: '/console/people/:personId/sign-out',

@@ -3,7 +3,7 @@ import { type Content, html } from '../../listeners/http/html.ts'
 import { AdministeredProductSchema } from '../../listeners/private/schemas/products.ts'
 import { badge } from '../desk-parts.ts'
 import { actAndReturn } from '../done.ts'
-import { list, listed, pages } from '../listing.ts'
+import { type Column, list, pages, renderTable } from '../listing.ts'
 import { type Act, formFields, path, type Screen, type Visit } from '../screen.ts'
 
 const access = ['admin', 'support.read'] as const
@@ -16,55 +16,60 @@ export const productsScreen: Screen = {
   navigation: 'Products',
   async show(visit) {
     const { entries, next } = await list(visit, '/products', AdministeredProductSchema)
-    const columns = [
-      'Product',
-      'Scheme',
-      'BIN',
-      'Types',
-      'Chip',
-      'PIN',
-      'CVV',
-      'Renewal',
-      'New cards',
-      '',
-    ] as const
     return {
       title: 'Products',
-      body: html`${listed(
-        'Products',
-        columns,
-        entries.map((product) => productRow(visit, product)),
-        html`No products yet. Add one with <code>pinfold products create</code> or
+      body: html`${renderTable({
+        name: 'Products',
+        columns: listColumns(visit),
+        rows: entries,
+        empty: html`No products yet. Add one with <code>pinfold products create</code> or
           <code>POST /products</code>.`,
-      )}${pages(visit, next)}`,
+        isOneLine: true,
+      })}${pages(visit, next)}`,
     }
   },
 }
 
-function productRow(visit: Visit, product: Product): Content {
-  const pinIsKept = product.pinRevealable ? 'The PIN can be shown' : 'Only a PVV is stored'
-  return html`<tr class="line">
-    <th scope="row">
-      <bdi class="cut" title="${product.productName}">${product.productName}</bdi>
-      <span class="fine">${product.productId}</span>
-    </th>
-    <td>${product.schemeName} <span class="fine">${product.currencyCode}</span></td>
-    <td><code>${product.bin}</code></td>
-    <td>${product.cardTypes.join(', ')}</td>
-    <td>${product.chip && chipDetails(product.chip)}</td>
-    <td title="${pinIsKept}${product.refuseWeakPins ? ', weak PINs refused' : ''}">
-      ${product.pinLength} digits, ${product.pinTryLimit} tries
-      <div class="fine"><code>${product.pvk}</code></div>
-    </td>
-    <td>
-      ${product.cvvTryLimit} tries
-      <div class="fine"><code>${product.cvk}</code></div>
-    </td>
-    <td>${renewalCell(product)}</td>
-    <td>${product.active ? badge('Issued', 'good') : badge('Retired')}</td>
-    <td>${visit.scopes.has('admin') && switchForm(visit, product)}</td>
-  </tr>`
-}
+const listColumns = (visit: Visit): readonly Column<Product>[] => [
+  {
+    title: 'Product',
+    kind: 'name',
+    cell: ({ productId, productName }) =>
+      html`<bdi class="cut" title="${productName}">${productName}</bdi>
+        <span class="fine">${productId}</span>`,
+  },
+  {
+    title: 'Scheme',
+    cell: ({ currencyCode, schemeName }) =>
+      html`${schemeName} <span class="fine">${currencyCode}</span>`,
+  },
+  { title: 'BIN', cell: ({ bin }) => html`<code>${bin}</code>` },
+  { title: 'Types', cell: ({ cardTypes }) => cardTypes.join(', ') },
+  { title: 'Chip', cell: ({ chip }) => chip && chipDetails(chip) },
+  {
+    title: 'PIN',
+    tip: (product) => describePinPolicy(product),
+    cell: ({ pinLength, pinTryLimit, pvk }) =>
+      html`${pinLength} digits, ${pinTryLimit} tries
+        <div class="fine"><code>${pvk}</code></div>`,
+  },
+  {
+    title: 'CVV',
+    cell: ({ cvk, cvvTryLimit }) =>
+      html`${cvvTryLimit} tries <div class="fine"><code>${cvk}</code></div>`,
+  },
+  { title: 'Renewal', cell: (product) => renewalCell(product) },
+  {
+    title: 'New cards',
+    cell: ({ active }) => (active ? badge('Issued', 'good') : badge('Retired')),
+  },
+  { title: '', cell: (product) => visit.scopes.has('admin') && switchForm(visit, product) },
+]
+
+const describePinPolicy = ({ pinRevealable, refuseWeakPins }: Product): string =>
+  `${pinRevealable ? 'The PIN can be shown' : 'Only a PVV is stored'}${
+    refuseWeakPins ? ', weak PINs refused' : ''
+  }`
 
 function renewalCell(product: Product): Content {
   const { renewalEarliestDays, renewalGraceMonths, renewalLeadDays, renewalType } = product

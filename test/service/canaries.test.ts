@@ -221,6 +221,20 @@ before(async () => {
     },
     'POST /cards/:publicToken/pin/unblock': () => ({ body: { reason: 'It was forgotten' } }),
     'POST /cards/:publicToken/cvv/unblock': () => ({ body: { reason: 'A shop had it wrong' } }),
+    'POST /cards/:publicToken/activate': () => ({ body: { reason: 'It has arrived' } }),
+    'POST /cards/:publicToken/renew': () => ({
+      body: { reason: 'It is worn', renewStep: 'RenewWithSameExpiry' },
+    }),
+    'POST /cards/:publicToken/cancel-renewal': async () => {
+      const ids = await chipCard()
+      const body = { reason: 'It is worn', renewStep: 'RenewWithSameExpiry' }
+      await service.call('POST', `//cards/${ids.publicToken}/renew`, { ...asAdmin, body })
+      return { ids, body: { reason: 'It is not worn' } }
+    },
+    'POST /cards/:publicToken/replace': async () => ({
+      ids: await freshCard(),
+      body: { reason: 'It was lost', replacementReason: 'Lost' },
+    }),
     'POST /bureau/batches': async () => {
       await chipCard()
       return { body: { limit: 1 } }

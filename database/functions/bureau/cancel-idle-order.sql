@@ -35,7 +35,7 @@ begin
     return false;
   end if;
   if v_plastic.state = 'Waiting' then
-    perform end_waiting_plastic(v_card, null, null);
+    perform end_waiting_plastic(v_card, null, null, null);
     return true;
   end if;
   update plastic

@@ -1,5 +1,5 @@
--- Activates the plastic of a client's card that was ordered, and records the event, once for an
--- idempotency key.
+-- Activates the plastic of a client's card that was ordered, and records the event with the note,
+-- once for an idempotency key.
 --
 -- The plastic that waits becomes current. The plastic of a converted card is current already, and
 -- works from then on. A returned plastic is not in the cardholder's hands, and cannot be activated.
@@ -17,6 +17,7 @@ create or replace function activate_plastic(
   p_plastic_number integer,
   p_today date,
   p_request_id text,
+  p_note bytea,
   p_operator_id text,
   p_claimant_id text,
   p_key_hashes bytea[],
@@ -55,7 +56,9 @@ begin
     return false;
   end if;
   if p_plastic_number <> v_card.plastic_number then
-    perform make_plastic_current(v_card, p_plastic_number, p_request_id, p_operator_id);
+    perform make_plastic_current(
+      v_card, p_plastic_number, p_request_id, p_note, p_operator_id
+    );
     return true;
   end if;
   update card
@@ -64,7 +67,7 @@ begin
   where public_token = p_public_token;
   perform record_event(
     p_public_token, v_card.last_sequence + 1, p_client_id, 'card.activated', p_request_id,
-    json_build_object('plasticNumber', p_plastic_number)::text, null, p_operator_id
+    json_build_object('plasticNumber', p_plastic_number)::text, p_note, p_operator_id
   );
   return true;
 end

@@ -19,7 +19,7 @@ begin
   from card
   where public_token = p_public_token;
   if v_card.waiting_expiry_date is not null then
-    v_card := end_waiting_plastic(v_card, p_request_id, p_operator_id);
+    v_card := end_waiting_plastic(v_card, p_request_id, null, p_operator_id);
   end if;
   -- The current plastic alone: a former one was cancelled when another took its place.
   update plastic

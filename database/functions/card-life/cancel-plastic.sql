@@ -1,5 +1,5 @@
--- Cancels the plastic of a client's card that waits, and records the event, once for an idempotency
--- key.
+-- Cancels the plastic of a client's card that waits, and records the event with the note, once for
+-- an idempotency key.
 --
 -- A plastic can be cancelled until it is produced, and again after it was returned. With
 -- p_is_not_received it was lost on its way, and is cancelled wherever it is. Its number stays that
@@ -15,6 +15,7 @@ create or replace function cancel_plastic(
   p_plastic_number integer,
   p_is_not_received boolean,
   p_request_id text,
+  p_note bytea,
   p_operator_id text,
   p_claimant_id text,
   p_key_hashes bytea[],
@@ -58,7 +59,7 @@ begin
     where public_token = p_public_token and plastic_number = p_plastic_number
       and delivery_status <> 'Cancelled';
   end if;
-  perform end_waiting_plastic(v_card, p_request_id, p_operator_id);
+  perform end_waiting_plastic(v_card, p_request_id, p_note, p_operator_id);
   return true;
 end
 $function$;

@@ -1,6 +1,7 @@
--- Cancels the plastic of a card that waits, and records the event. The delivery of a plastic that
--- was not made, or was returned, is cancelled, too. Any other plastic keeps its delivery status.
--- The next order has the number of an order that no batch took: its plastic was never made.
+-- Cancels the plastic of a card that waits, and records the event with the note. The delivery of a
+-- plastic that was not made, or was returned, is cancelled, too. Any other plastic keeps its
+-- delivery status. The next order has the number of an order that no batch took: its plastic was
+-- never made.
 --
 -- The caller has locked the row p_card.
 --
@@ -8,6 +9,7 @@
 create or replace function end_waiting_plastic(
   p_card card,
   p_request_id text,
+  p_note bytea,
   p_operator_id text
 ) returns card
 language plpgsql
@@ -46,7 +48,7 @@ begin
   returning card.* into v_card;
   perform record_event(
     p_card.public_token, v_card.last_sequence, p_card.client_id, 'card.renewal_cancelled',
-    p_request_id, json_build_object('plasticNumber', v_plastic.plastic_number)::text, null,
+    p_request_id, json_build_object('plasticNumber', v_plastic.plastic_number)::text, p_note,
     p_operator_id
   );
   return v_card;

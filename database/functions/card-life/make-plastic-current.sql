@@ -1,12 +1,13 @@
--- Makes the plastic of a card that waits the current one, and records the event. The present
--- plastic is retired, and its order is cancelled, with an event, unless it was produced. An expired
--- card gets back the status that it had before, with an event.
+-- Makes the plastic of a card that waits the current one, and records the event with the note. The
+-- present plastic is retired, and its order is cancelled, with an event, unless it was produced. An
+-- expired card gets back the status that it had before, with an event.
 --
 -- The caller has locked the card's row, which it gives.
 create or replace function make_plastic_current(
   p_card card,
   p_plastic_number integer,
   p_request_id text,
+  p_note bytea,
   p_operator_id text
 ) returns void
 language plpgsql
@@ -70,7 +71,7 @@ begin
       'plasticNumber', p_plastic_number, 'reason', v_plastic.reason,
       'expiryDate', v_plastic.expiry_date, 'cardStatusCode', v_status_code
     )::text,
-    null, p_operator_id
+    p_note, p_operator_id
   );
   if p_card.status_code <> v_status_code then
     v_sequence := v_sequence + 1;

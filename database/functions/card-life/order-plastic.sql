@@ -19,7 +19,7 @@
 -- the plastic becomes current. A retired or replaced card has no further plastic. A plastic that
 -- waits is cancelled if it has expired or was returned. With p_ends_reprint, which the service
 -- sets, so is a copy of the present plastic that was not produced, or is at its last day.
--- p_renewal_job_id is null unless a job ordered it.
+-- p_renewal_job_id is null unless a job ordered it. The event of the order has the note.
 --
 -- Lock order: card, key. The call does everything or nothing.
 --
@@ -42,6 +42,7 @@ create or replace function order_plastic(
   p_ends_reprint boolean,
   p_renewal_job_id uuid,
   p_request_id text,
+  p_note bytea,
   p_operator_id text,
   p_claimant_id text,
   p_key_hashes bytea[],
@@ -109,7 +110,7 @@ begin
     v_card := expire_card(p_public_token);
   end if;
   if v_card.waiting_expiry_date is not null then
-    v_card := end_waiting_plastic(v_card, p_request_id, p_operator_id);
+    v_card := end_waiting_plastic(v_card, p_request_id, null, p_operator_id);
   end if;
   if p_personal_data is not null then
     v_card.last_sequence := v_card.last_sequence + 1;
@@ -135,7 +136,9 @@ begin
     case when v_card_type = 'Physical' then 'Ordered' end, p_renewal_job_id, p_free_texts
   );
   if p_is_current then
-    perform make_plastic_current(v_card, p_plastic_number, p_request_id, p_operator_id);
+    perform make_plastic_current(
+      v_card, p_plastic_number, p_request_id, p_note, p_operator_id
+    );
     return true;
   end if;
   update card
@@ -148,7 +151,7 @@ begin
     json_build_object(
       'plasticNumber', p_plastic_number, 'reason', p_reason, 'expiryDate', p_expiry_date
     )::text,
-    null, p_operator_id
+    p_note, p_operator_id
   );
   return true;
 end

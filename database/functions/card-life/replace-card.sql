@@ -23,6 +23,8 @@
 -- (finish_activation). A successor that is created active retires the cards before it at once
 -- (finish_activation), and has the controls of the card in use (carry_controls).
 --
+-- The events of the replaced card have p_note, which is sealed for its token.
+--
 -- Lock order: grant, line, key, number, limit. Returns whether it was done. It is not done if a
 -- condition does not hold, the grant of the product was removed or changed, or the key was not
 -- free. Raises PF001 if the number or the token is taken, which undoes everything.
@@ -69,6 +71,8 @@ create or replace function replace_card(
   p_request_id text,
   p_replaced_details text,
   p_created_details text,
+  p_note bytea,
+  p_operator_id text,
   p_claimant_id text,
   p_key_hashes bytea[],
   p_request_fingerprint bytea,
@@ -212,13 +216,14 @@ begin
   join card_metadata as entry on entry.public_token = p_replaced_token
   where successor.public_token = p_successor_token;
   perform record_event(
-    p_successor_token, 1, p_client_id, 'card.created', p_request_id, p_created_details, null, null
+    p_successor_token, 1, p_client_id, 'card.created', p_request_id, p_created_details, null,
+    p_operator_id
   );
   v_sequence := v_card.last_sequence + 1;
   if p_to <> p_from then
     perform record_event(
       p_replaced_token, v_sequence, p_client_id, 'card.status_changed', p_request_id,
-      json_build_object('from', p_from, 'to', p_to)::text, null, null
+      json_build_object('from', p_from, 'to', p_to)::text, p_note, p_operator_id
     );
     v_sequence := v_sequence + 1;
     perform supersede_commands_of_closed(array[p_replaced_token]);
@@ -228,19 +233,21 @@ begin
   where public_token = p_replaced_token;
   perform record_event(
     p_replaced_token, v_sequence, p_client_id, 'card.replaced', p_request_id, p_replaced_details,
-    null, null
+    p_note, p_operator_id
   );
   if p_to <> p_from and p_to not in ('02', '00', '62') then
-    perform cancel_orders(p_replaced_token, p_request_id, null);
+    perform cancel_orders(p_replaced_token, p_request_id, p_operator_id);
   end if;
   if p_status_code = '00' then
     perform finish_activation(
       v_line || p_successor_token, p_pin_source_token, p_limit_name, p_uses, p_window_seconds,
-      p_today, p_request_id, null
+      p_today, p_request_id, p_operator_id
     );
-    perform carry_controls(p_public_token, p_successor_token, p_request_id, null);
+    perform carry_controls(p_public_token, p_successor_token, p_request_id, p_operator_id);
   elsif p_is_retired then
-    perform retire_card(p_replaced_token, p_successor_token, p_today, p_request_id, null);
+    perform retire_card(
+      p_replaced_token, p_successor_token, p_today, p_request_id, p_operator_id
+    );
   end if;
   -- Card by card: Citus joins tables only by the columns that distribute them.
   for v_passed_token in
@@ -256,7 +263,9 @@ begin
       where public_token = v_passed_token and (status_code = '54' or valid_until < p_today)
     )
     then
-      perform retire_card(v_passed_token, p_successor_token, p_today, p_request_id, null);
+      perform retire_card(
+        v_passed_token, p_successor_token, p_today, p_request_id, p_operator_id
+      );
     end if;
   end loop;
   return true;

@@ -13,6 +13,7 @@ import * as erasures from './schemas/audit-erasures.ts'
 import * as auditLog from './schemas/audit-log.ts'
 import * as bureau from './schemas/bureau.ts'
 import * as cardAuthorizations from './schemas/card-authorizations.ts'
+import * as cardLifeActs from './schemas/card-life-acts.ts'
 import * as cards from './schemas/cards.ts'
 import * as clients from './schemas/clients.ts'
 import * as componentEntries from './schemas/component-entries.ts'
@@ -41,7 +42,7 @@ cannot reach this listener.
 const tags: Readonly<Record<string, string>> = {
   Authorizations: 'Authorization requests of card networks, and those of all cards.',
   Payments: 'Reversals, advices and clearings of card networks, and what they changed.',
-  Cards: 'Search, history, freezing and unblocking of cards of every client.',
+  Cards: 'Search, history, and acts of operators on cards of every client.',
   Bureau: 'Plastics that are made and sent.',
   Figures: 'Figures for charts.',
   Webhooks: 'Webhooks of every client: deliveries and retries.',
@@ -85,6 +86,7 @@ export const privateDescription = (
     ...bureau,
     ...cardAuthorizations,
     ...cards,
+    ...cardLifeActs,
     ...clients,
     ...componentEntries,
     ...disclosures,

@@ -16,6 +16,7 @@ import { authorizeRoute } from './routes/authorizations.ts'
 import * as bureauRoutes from './routes/bureau.ts'
 import * as cardActRoutes from './routes/card-acts.ts'
 import { cardAuthorizationRoutes } from './routes/card-authorizations.ts'
+import * as cardLifeActRoutes from './routes/card-life-acts.ts'
 import { cardPaymentRoutes } from './routes/card-payments.ts'
 import * as cardRoutes from './routes/cards.ts'
 import * as clientRoutes from './routes/clients.ts'
@@ -76,6 +77,8 @@ const routes = [
   cardRoutes.searchCardsRoute,
   cardRoutes.cardRoutes,
   cardActRoutes.cardActRoutes,
+  cardLifeActRoutes.successionActRoutes,
+  cardLifeActRoutes.renewalActRoutes,
   cardActRoutes.unblockManyRoute,
   cardActRoutes.revealCardholderRoute,
   bureauRoutes.batchRoutes,

@@ -3,7 +3,13 @@ import type { PublicToken } from '../../domain/identifiers.ts'
 import { Problem } from '../../domain/problem.ts'
 import type { StoredPin } from '../../hsm/contract/card.ts'
 import * as stored from '../../storage/cards/replacements.ts'
-import { type CardActor, type CardContext, type ChangeNote, findOwnCard } from './cards.ts'
+import {
+  type CardActor,
+  type CardContext,
+  type ChangeNote,
+  findOwnCard,
+  sealNote,
+} from './cards.ts'
 import { revealPersonalData } from './personal-data.ts'
 import { refuseReturned } from './renewals.ts'
 import { findUnblockLimit } from './tries.ts'
@@ -21,12 +27,11 @@ export async function activateSuccessor(
   { note, publicToken }: { readonly publicToken: PublicToken; readonly note: ChangeNote },
   claim: stored.Activation['claim'],
 ): Promise<boolean> {
-  const { database, hsm } = context
+  const { database } = context
   const today = formatDate(context.now())
   const successor = await stored.findCardOfLine(database, publicToken, actor.clientId)
   if (!successor) throw new Problem('card_not_found')
   refuseReturned(successor)
-  const isNoted = note.description !== undefined || note.updatedBy !== undefined
   const pinSourceToken = await stored.findPinSource(database, successor)
   const changedPin = await findChangedPin(context, actor, successor, pinSourceToken)
   return stored.activateSuccessor(database, {
@@ -37,7 +42,7 @@ export async function activateSuccessor(
     changedPin,
     unblockLimit: findUnblockLimit(context, 'pin'),
     requestId: actor.requestId,
-    note: isNoted ? await hsm.sealRecord('note', publicToken, JSON.stringify(note)) : null,
+    note: await sealNote(context, publicToken, note),
     operatorId: actor.operatorId ?? null,
     claim,
   })

@@ -221,13 +221,13 @@ export interface CardActor extends Requester {
   readonly operatorId?: string
 }
 
-/** A client's note about a change, stored sealed with its event. */
+/** The note of a client or an operator about a change, stored sealed with its event. */
 export interface ChangeNote {
   readonly description?: string
   readonly updatedBy?: string
 }
 
-/** A change of a card, with the client's note. */
+/** A change of a card, with its note. */
 interface CardChange {
   readonly publicToken: PublicToken
   readonly type: EventType
@@ -235,19 +235,26 @@ interface CardChange {
   readonly note?: ChangeNote
 }
 
-/** Composes the event of a change, with the client's sealed note. */
-export async function changeEvent(
-  { hsm }: Pick<CardContext, 'hsm'>,
+/** Composes the event of a change, with its sealed note. */
+export const changeEvent = async (
+  context: Pick<CardContext, 'hsm'>,
   { operatorId, requestId }: CardActor,
   { details = {}, note = {}, publicToken, type }: CardChange,
-): Promise<NewEvent> {
-  const isNoted = note.description !== undefined || note.updatedBy !== undefined
-  return {
-    publicToken,
-    type,
-    requestId,
-    ...(operatorId !== undefined && { operatorId }),
-    details,
-    note: isNoted ? await hsm.sealRecord('note', publicToken, JSON.stringify(note)) : null,
-  }
+): Promise<NewEvent> => ({
+  publicToken,
+  type,
+  requestId,
+  ...(operatorId !== undefined && { operatorId }),
+  details,
+  note: await sealNote(context, publicToken, note),
+})
+
+/** Seals the note of a change of a card; null without one. */
+export async function sealNote(
+  { hsm }: Pick<CardContext, 'hsm'>,
+  publicToken: PublicToken,
+  note: ChangeNote,
+): Promise<Uint8Array | null> {
+  if (note.description === undefined && note.updatedBy === undefined) return null
+  return hsm.sealRecord('note', publicToken, JSON.stringify(note))
 }

@@ -13,7 +13,7 @@ import {
   once,
   type RepeatableRequest,
 } from '../idempotency/idempotency.ts'
-import type { CardActor, CardContext } from './cards.ts'
+import type { CardActor, CardContext, ChangeNote } from './cards.ts'
 import { spendUse } from './limits.ts'
 import { revealPersonalData } from './personal-data.ts'
 import { changeCardStatus } from './status.ts'
@@ -26,7 +26,7 @@ export interface Operator {
 }
 
 /** An operator's act on a card, and the reason. */
-interface ReasonedAct {
+export interface ReasonedAct {
   readonly publicToken: PublicToken
   readonly reason: string
 }
@@ -35,7 +35,7 @@ interface ReasonedAct {
  * Makes an operator the actor on a card of any client, never as that client.
  * @throws `Problem` `card_not_found`.
  */
-async function actorOn(
+export async function actorOn(
   { database }: Pick<CardContext, 'database'>,
   { operatorId, requestId }: Operator,
   publicToken: PublicToken,
@@ -45,7 +45,8 @@ async function actorOn(
   return { clientId, requestId, operatorId }
 }
 
-const composeNote = ({ operatorId }: Operator, reason: string) => ({
+/** Composes the note of an act: the reason, and who gave it. */
+export const composeNote = ({ operatorId }: Operator, reason: string): ChangeNote => ({
   description: reason,
   updatedBy: operatorId,
 })

@@ -33,6 +33,7 @@ interface Renewal extends FreeTexts {
   readonly expiry?: Expiry
   /** Whether a physical plastic becomes current at once. */
   readonly activateNow?: boolean
+  readonly note?: cards.ChangeNote
 }
 
 /**
@@ -51,8 +52,12 @@ export const renewCard = (
   commitOnce<null>(context, request, async (claimFor) => {
     const { publicToken, step } = renewal
     const card = await findCard(context, requester, publicToken)
-    const claim = await claimFor(null)
-    const act = { ...pickActor(requester), publicToken, claim }
+    const act = {
+      ...pickActor(requester),
+      publicToken,
+      note: await cards.sealNote(context, publicToken, renewal.note ?? {}),
+      claim: await claimFor(null),
+    }
     const today = formatDate(context.now())
     const status = findStatus(context, card)
     if (step === 'Migrate') {
@@ -122,6 +127,7 @@ interface RenewalCancellation {
   readonly publicToken: PublicToken
   /** Whether it was produced, and did not reach the cardholder. */
   readonly isNotReceived: boolean
+  readonly note?: cards.ChangeNote
 }
 
 /**
@@ -132,7 +138,7 @@ interface RenewalCancellation {
 export const cancelRenewal = (
   context: cards.CardContext,
   requester: cards.CardActor,
-  { isNotReceived, publicToken }: RenewalCancellation,
+  { isNotReceived, note = {}, publicToken }: RenewalCancellation,
   request: RepeatableRequest | null,
 ): Promise<Answer<null>> =>
   commitOnce<null>(context, request, async (claimFor) => {
@@ -151,6 +157,7 @@ export const cancelRenewal = (
       ...pickActor(requester),
       publicToken,
       plasticNumber: waitingNumber,
+      note: await cards.sealNote(context, publicToken, note),
       claim: await claimFor(null),
     }
     const isDone = await stored.cancelPlastic(context.database, act, isNotReceived)
@@ -194,6 +201,7 @@ export const convertCard = (
       ...pickActor(requester),
       publicToken,
       plasticNumber,
+      note: null,
       claim: await claimFor(result),
     }
     const isDone = await stored.orderPlastic(context.database, act, {
@@ -222,13 +230,18 @@ export const convertCard = (
 export async function activateConverted(
   context: cards.CardContext,
   requester: cards.CardActor,
-  publicToken: PublicToken,
+  { note, publicToken }: { readonly publicToken: PublicToken; readonly note: cards.ChangeNote },
   claim: stored.PlasticAct['claim'],
 ): Promise<boolean> {
   const card = await findCard(context, requester, publicToken)
   refuseReturned(card)
-  const { plasticNumber } = card
-  const act = { ...pickActor(requester), publicToken, plasticNumber, claim }
+  const act = {
+    ...pickActor(requester),
+    publicToken,
+    plasticNumber: card.plasticNumber,
+    note: await cards.sealNote(context, publicToken, note),
+    claim,
+  }
   return stored.activatePlastic(context.database, act, formatDate(context.now()))
 }
 

@@ -27,7 +27,7 @@ import { type FreeTexts, sealFreeTexts } from './free-texts.ts'
 import { type Address, revealPersonalData, sealPersonalData } from './personal-data.ts'
 import { findUnblockLimit } from './tries.ts'
 
-/** The members of a client's request to replace a card. */
+/** The members of a request to replace a card. */
 interface Replacement extends FreeTexts {
   readonly publicToken: PublicToken
   /** By default, what the status of the card says. */
@@ -41,6 +41,7 @@ interface Replacement extends FreeTexts {
   readonly movePin?: boolean
   readonly fulfilment?: Address
   readonly activateNow?: boolean
+  readonly note?: cards.ChangeNote
 }
 
 /** The answer of a replacement: the new card. */
@@ -59,7 +60,7 @@ export interface Successor extends cards.CreatedCard {
  */
 export function replaceCard(
   context: cards.CardContext,
-  requester: Requester,
+  requester: cards.CardActor,
   replacement: Replacement,
   request: RepeatableRequest | null,
 ): Promise<Answer<Successor>> {
@@ -124,6 +125,8 @@ export function replaceCard(
         cardStatusCode: plan.statusCode,
         replacementFor: card.publicToken,
       },
+      note: await cards.sealNote(context, card.publicToken, replacement.note ?? {}),
+      operatorId: requester.operatorId ?? null,
       claim,
     })
     return { isDone, result }

@@ -54,8 +54,9 @@ export const changeCardStatus = (
     if (!card) throw new Problem('card_not_found')
     const from = cards.statusNow(context, card)
     const claim = await claimFor(null)
-    if (from === to && to === '00' && card.isPlasticInactive) {
-      const isDone = await activateConverted(context, requester, publicToken, claim)
+    const isRestrictionEnded = onlyFrom === '62'
+    if (from === to && to === '00' && card.isPlasticInactive && !isRestrictionEnded) {
+      const isDone = await activateConverted(context, requester, { publicToken, note }, claim)
       return { isDone, result: null }
     }
     if (from === to) return { isDone: await rememberAnswer(database, claim), result: null }

@@ -51,6 +51,8 @@ export interface PlasticAct {
   readonly clientId: string
   readonly plasticNumber: number
   readonly requestId: string
+  /** Sealed: the reason of an operator; null without one. */
+  readonly note: Uint8Array | null
   /** The operator, if the client did not act itself. */
   readonly operatorId?: string
   /** Null without an idempotency key. */
@@ -62,6 +64,7 @@ interface PlasticActValues extends ClaimValues {
   readonly clientId: string
   readonly plasticNumber: number
   readonly requestId: string
+  readonly note: Uint8Array | null
   readonly operatorId: string | null
 }
 

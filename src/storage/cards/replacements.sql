@@ -101,6 +101,8 @@ select replace_card(
   p_request_id => :requestId,
   p_replaced_details => :replacedDetails,
   p_created_details => :createdDetails,
+  p_note => :note,
+  p_operator_id => :operatorId,
   p_claimant_id => :claimantId,
   p_key_hashes => string_to_array(:keyHashes, ',')::bytea[],
   p_request_fingerprint => :requestFingerprint,

@@ -142,6 +142,8 @@ interface ReplacementValues extends NewCardRow, ClaimValues, LimitValues {
   readonly requestId: string
   readonly replacedDetails: string
   readonly createdDetails: string
+  readonly note: Uint8Array | null
+  readonly operatorId: string | null
 }
 
 interface Done {
@@ -176,6 +178,10 @@ export interface Replacement {
   readonly requestId: string
   readonly replacedDetails: object
   readonly createdDetails: object
+  /** Sealed for the replaced card: the reason of an operator; null without one. */
+  readonly note: Uint8Array | null
+  /** The operator, if the client did not act itself. */
+  readonly operatorId: string | null
   /** Null without an idempotency key. */
   readonly claim: Claim | null
 }

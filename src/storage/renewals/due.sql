@@ -58,6 +58,7 @@ select order_plastic(
   p_ends_reprint => :endsReprint,
   p_renewal_job_id => :jobId,
   p_request_id => :requestId,
+  p_note => null,
   p_operator_id => null,
   p_claimant_id => null,
   p_key_hashes => null,

@@ -270,6 +270,25 @@ const samples: Readonly<Record<string, () => Promise<Sample>>> = {
     path: `//cards/${(await service.createCard()).publicToken}/cvv/unblock`,
     body: { reason: 'A shop had it wrong' },
   }),
+  'POST /cards/:publicToken/activate': async () => ({
+    path: `//cards/${(await service.createCard({ activateNow: false })).publicToken}/activate`,
+    body: { reason: 'It has arrived' },
+  }),
+  'POST /cards/:publicToken/renew': async () => {
+    const { publicToken } = await service.createCard({ cardType: 'Physical' })
+    const body = { reason: 'It is worn', renewStep: 'RenewWithSameExpiry' }
+    return { path: `//cards/${publicToken}/renew`, body }
+  },
+  'POST /cards/:publicToken/cancel-renewal': async () => {
+    const { publicToken } = await service.createCard({ cardType: 'Physical' })
+    const body = { reason: 'It is worn', renewStep: 'RenewWithSameExpiry' }
+    await administer('POST', `/cards/${publicToken}/renew`, body)
+    return { path: `//cards/${publicToken}/cancel-renewal`, body: { reason: 'It is not worn' } }
+  },
+  'POST /cards/:publicToken/replace': async () => ({
+    path: `//cards/${(await service.createCard()).publicToken}/replace`,
+    body: { reason: 'It was lost', replacementReason: 'Lost' },
+  }),
   'POST /bureau/batches': async () => {
     await service.createCard({ cardType: 'Physical' })
     return { path: '//bureau/batches', body: { limit: 1 } }

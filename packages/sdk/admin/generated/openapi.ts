@@ -310,6 +310,86 @@ export interface paths {
         readonly patch?: never;
         readonly trace?: never;
     };
+    readonly "/cards/{publicToken}/activate": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly get?: never;
+        readonly put?: never;
+        /**
+         * Activate a card of any client
+         * @description Moves the card from `02` Inactive to `00` Active, or activates the plastic of a converted card. A card that replaces others retires them in the same act.
+         */
+        readonly post: operations["activateCardAsOperator"];
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/cards/{publicToken}/replace": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly get?: never;
+        readonly put?: never;
+        /**
+         * Replace a card of any client
+         * @description As a client replaces its card, by one of the same product. The new card goes to the address on record, and its PIN is what the reason says.
+         */
+        readonly post: operations["replaceCardAsOperator"];
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/cards/{publicToken}/renew": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly get?: never;
+        readonly put?: never;
+        /**
+         * Renew a card of any client
+         * @description As a client renews its card, with the default expiry. The plastic goes to the address on record.
+         */
+        readonly post: operations["renewCardAsOperator"];
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/cards/{publicToken}/cancel-renewal": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly get?: never;
+        readonly put?: never;
+        /**
+         * Cancel the renewal of a card of any client
+         * @description Cancels the plastic that waits, until it is produced, and again after it was returned. With `notReceived`, a plastic that was lost on its way is cancelled, too.
+         */
+        readonly post: operations["cancelRenewalAsOperator"];
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
     readonly "/cards/unblock": {
         readonly parameters: {
             readonly query?: never;
@@ -2533,6 +2613,12 @@ export interface components {
                 | "Delivered"
                 | "Returned"
                 | "Cancelled";
+        };
+        readonly CancelRenewalAsOperator: {
+            /** @description The reason. It is stored enciphered beside the event; the client cannot read it. */
+            readonly reason: string;
+            /** @description Whether it was produced, and did not reach the cardholder. Default: false. */
+            readonly notReceived?: boolean;
         };
         readonly CardOfHistory: {
             /** @example 4820117360 */
@@ -5163,6 +5249,24 @@ export interface components {
                 readonly tryNumber?: number;
             }[];
         };
+        readonly RenewAsOperator: {
+            /** @description The reason. It is stored enciphered beside the event; the client cannot read it. */
+            readonly reason: string;
+            /**
+             * @description `Renew`, the default, orders the next plastic with a later expiry, and `RenewWithSameExpiry` a copy of the present one. `Migrate` makes it current.
+             * @enum {string}
+             */
+            readonly renewStep?: "Renew" | "Migrate" | "RenewWithSameExpiry";
+        };
+        readonly ReplaceAsOperator: {
+            /** @description The reason. It is stored enciphered beside the event; the client cannot read it. */
+            readonly reason: string;
+            /**
+             * @description `Lost` and `Stolen` move the card to 41 and 43, and `Compromised` retires it, in the same act. A `Damaged` card works until the new one is active.
+             * @enum {string}
+             */
+            readonly replacementReason: "Lost" | "Stolen" | "Damaged" | "Compromised";
+        };
         readonly ReplaceProductControls: {
             /**
              * @description The present version, which is replaced: 0 before the first one.
@@ -5353,6 +5457,36 @@ export interface components {
             readonly log: number;
             readonly origin: string;
             readonly predecessorCheckpoint: string | null;
+        };
+        readonly SuccessorOfAnyClient: {
+            /** @example 4820117361 */
+            readonly publicToken: string;
+            /**
+             * @description The card that it replaces.
+             * @example 4820117360
+             */
+            readonly replacementFor: string;
+            /** @description Whether it has the PIN of that card. */
+            readonly pinMoved: boolean;
+            /** @example 400000******1234 */
+            readonly maskedPan: string;
+            /** @enum {string} */
+            readonly cardType: "Physical" | "Virtual";
+            /**
+             * Format: date
+             * @example 2030-11-30
+             */
+            readonly startDate: string;
+            /**
+             * Format: date
+             * @example 2030-11-30
+             */
+            readonly expiryDate: string;
+            /** @enum {string} */
+            readonly status: "Lost" | "Stolen" | "Closed" | "Expired" | "Restricted" | "Destroyed" | "Inactive" | "Active";
+            /** @enum {string} */
+            readonly cardStatusCode: "00" | "02" | "41" | "43" | "46" | "54" | "62" | "83";
+            readonly cardStatusDescription: string;
         };
         readonly SupportedCard: {
             /** @example 4820117360 */
@@ -7242,6 +7376,344 @@ export interface operations {
              *     running.
              *
              *     `card_closed`: The card is closed permanently.
+             */
+            readonly 409: {
+                headers: {
+                    readonly "X-Request-Id": components["headers"]["X-Request-Id"];
+                    readonly "Api-Version": components["headers"]["Api-Version"];
+                    readonly "Retry-After": components["headers"]["Retry-After"];
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            readonly 413: components["responses"]["BodyTooLarge"];
+            readonly 415: components["responses"]["UnsupportedMediaType"];
+            readonly 421: components["responses"]["MisdirectedRequest"];
+            /**
+             * @description `validation_failed`: The request has members that are not valid.
+             *
+             *     `idempotency_key_reused`: This Idempotency-Key belongs to another request.
+             */
+            readonly 422: {
+                headers: {
+                    readonly "X-Request-Id": components["headers"]["X-Request-Id"];
+                    readonly "Api-Version": components["headers"]["Api-Version"];
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            readonly 429: components["responses"]["RateLimited"];
+            readonly 500: components["responses"]["InternalError"];
+            readonly 503: components["responses"]["Unavailable"];
+        };
+    };
+    readonly activateCardAsOperator: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: {
+                /** @description Any 1 to 255 visible ASCII characters, new for each new request. A repeat with the same key returns the first 2xx answer for 24 hours, and has no second effect. */
+                readonly "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
+            readonly path: {
+                readonly publicToken: string;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody: {
+            readonly content: {
+                /**
+                 * @example {
+                 *       "reason": "The cardholder called and was identified."
+                 *     }
+                 */
+                readonly "application/json": components["schemas"]["Reason"];
+            };
+        };
+        readonly responses: {
+            /** @description No content. */
+            readonly 204: {
+                headers: {
+                    readonly "X-Request-Id": components["headers"]["X-Request-Id"];
+                    readonly "Api-Version": components["headers"]["Api-Version"];
+                    readonly "Idempotency-Replayed": components["headers"]["Idempotency-Replayed"];
+                    readonly RateLimit: components["headers"]["RateLimit"];
+                    readonly "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    readonly [name: string]: unknown;
+                };
+                content?: never;
+            };
+            readonly 400: components["responses"]["MalformedRequest"];
+            readonly 401: components["responses"]["Unauthenticated"];
+            readonly 403: components["responses"]["InsufficientScope"];
+            readonly 404: components["responses"]["CardNotFound"];
+            /**
+             * @description `idempotency_key_in_use`: A request with this Idempotency-Key is still running.
+             *
+             *     `card_status_conflict`: The card cannot move to this status.
+             *
+             *     `nothing_to_migrate`: No plastic of the card waits.
+             */
+            readonly 409: {
+                headers: {
+                    readonly "X-Request-Id": components["headers"]["X-Request-Id"];
+                    readonly "Api-Version": components["headers"]["Api-Version"];
+                    readonly "Retry-After": components["headers"]["Retry-After"];
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            readonly 413: components["responses"]["BodyTooLarge"];
+            readonly 415: components["responses"]["UnsupportedMediaType"];
+            readonly 421: components["responses"]["MisdirectedRequest"];
+            /**
+             * @description `validation_failed`: The request has members that are not valid.
+             *
+             *     `idempotency_key_reused`: This Idempotency-Key belongs to another request.
+             */
+            readonly 422: {
+                headers: {
+                    readonly "X-Request-Id": components["headers"]["X-Request-Id"];
+                    readonly "Api-Version": components["headers"]["Api-Version"];
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            readonly 429: components["responses"]["RateLimited"];
+            readonly 500: components["responses"]["InternalError"];
+            readonly 503: components["responses"]["Unavailable"];
+        };
+    };
+    readonly replaceCardAsOperator: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: {
+                /** @description Any 1 to 255 visible ASCII characters, new for each new request. A repeat with the same key returns the first 2xx answer for 24 hours, and has no second effect. */
+                readonly "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
+            readonly path: {
+                readonly publicToken: string;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody: {
+            readonly content: {
+                /**
+                 * @example {
+                 *       "reason": "The cardholder called and was identified.",
+                 *       "replacementReason": "Lost"
+                 *     }
+                 */
+                readonly "application/json": components["schemas"]["ReplaceAsOperator"];
+            };
+        };
+        readonly responses: {
+            /** @description OK */
+            readonly 200: {
+                headers: {
+                    readonly "X-Request-Id": components["headers"]["X-Request-Id"];
+                    readonly "Api-Version": components["headers"]["Api-Version"];
+                    readonly "Idempotency-Replayed": components["headers"]["Idempotency-Replayed"];
+                    readonly RateLimit: components["headers"]["RateLimit"];
+                    readonly "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["SuccessorOfAnyClient"];
+                };
+            };
+            readonly 400: components["responses"]["MalformedRequest"];
+            readonly 401: components["responses"]["Unauthenticated"];
+            readonly 403: components["responses"]["InsufficientScope"];
+            readonly 404: components["responses"]["CardNotFound"];
+            /**
+             * @description `idempotency_key_in_use`: A request with this Idempotency-Key is still running.
+             *
+             *     `card_closed`: The card is closed permanently.
+             *
+             *     `card_already_replaced`: The card is already replaced.
+             */
+            readonly 409: {
+                headers: {
+                    readonly "X-Request-Id": components["headers"]["X-Request-Id"];
+                    readonly "Api-Version": components["headers"]["Api-Version"];
+                    readonly "Retry-After": components["headers"]["Retry-After"];
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            readonly 413: components["responses"]["BodyTooLarge"];
+            readonly 415: components["responses"]["UnsupportedMediaType"];
+            readonly 421: components["responses"]["MisdirectedRequest"];
+            /**
+             * @description `validation_failed`: The request has members that are not valid.
+             *
+             *     `idempotency_key_reused`: This Idempotency-Key belongs to another request.
+             *
+             *     `product_not_available`: This card product is not available.
+             */
+            readonly 422: {
+                headers: {
+                    readonly "X-Request-Id": components["headers"]["X-Request-Id"];
+                    readonly "Api-Version": components["headers"]["Api-Version"];
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            readonly 429: components["responses"]["RateLimited"];
+            readonly 500: components["responses"]["InternalError"];
+            readonly 503: components["responses"]["Unavailable"];
+        };
+    };
+    readonly renewCardAsOperator: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: {
+                /** @description Any 1 to 255 visible ASCII characters, new for each new request. A repeat with the same key returns the first 2xx answer for 24 hours, and has no second effect. */
+                readonly "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
+            readonly path: {
+                readonly publicToken: string;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody: {
+            readonly content: {
+                /**
+                 * @example {
+                 *       "reason": "The cardholder called and was identified.",
+                 *       "renewStep": "Renew"
+                 *     }
+                 */
+                readonly "application/json": components["schemas"]["RenewAsOperator"];
+            };
+        };
+        readonly responses: {
+            /** @description No content. */
+            readonly 204: {
+                headers: {
+                    readonly "X-Request-Id": components["headers"]["X-Request-Id"];
+                    readonly "Api-Version": components["headers"]["Api-Version"];
+                    readonly "Idempotency-Replayed": components["headers"]["Idempotency-Replayed"];
+                    readonly RateLimit: components["headers"]["RateLimit"];
+                    readonly "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    readonly [name: string]: unknown;
+                };
+                content?: never;
+            };
+            readonly 400: components["responses"]["MalformedRequest"];
+            readonly 401: components["responses"]["Unauthenticated"];
+            readonly 403: components["responses"]["InsufficientScope"];
+            readonly 404: components["responses"]["CardNotFound"];
+            /**
+             * @description `idempotency_key_in_use`: A request with this Idempotency-Key is still running.
+             *
+             *     `card_closed`: The card is closed permanently.
+             *
+             *     `card_already_replaced`: The card is already replaced.
+             *
+             *     `renewal_not_due`: It is too early to renew the card.
+             *
+             *     `renewal_in_progress`: A plastic of the card waits.
+             *
+             *     `nothing_to_migrate`: No plastic of the card waits.
+             *
+             *     `too_many_plastics`: The card has had too many plastics.
+             */
+            readonly 409: {
+                headers: {
+                    readonly "X-Request-Id": components["headers"]["X-Request-Id"];
+                    readonly "Api-Version": components["headers"]["Api-Version"];
+                    readonly "Retry-After": components["headers"]["Retry-After"];
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            readonly 413: components["responses"]["BodyTooLarge"];
+            readonly 415: components["responses"]["UnsupportedMediaType"];
+            readonly 421: components["responses"]["MisdirectedRequest"];
+            /**
+             * @description `validation_failed`: The request has members that are not valid.
+             *
+             *     `idempotency_key_reused`: This Idempotency-Key belongs to another request.
+             */
+            readonly 422: {
+                headers: {
+                    readonly "X-Request-Id": components["headers"]["X-Request-Id"];
+                    readonly "Api-Version": components["headers"]["Api-Version"];
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            readonly 429: components["responses"]["RateLimited"];
+            readonly 500: components["responses"]["InternalError"];
+            readonly 503: components["responses"]["Unavailable"];
+        };
+    };
+    readonly cancelRenewalAsOperator: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: {
+                /** @description Any 1 to 255 visible ASCII characters, new for each new request. A repeat with the same key returns the first 2xx answer for 24 hours, and has no second effect. */
+                readonly "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
+            readonly path: {
+                readonly publicToken: string;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody: {
+            readonly content: {
+                /**
+                 * @example {
+                 *       "reason": "The cardholder called and was identified."
+                 *     }
+                 */
+                readonly "application/json": components["schemas"]["CancelRenewalAsOperator"];
+            };
+        };
+        readonly responses: {
+            /** @description No content. */
+            readonly 204: {
+                headers: {
+                    readonly "X-Request-Id": components["headers"]["X-Request-Id"];
+                    readonly "Api-Version": components["headers"]["Api-Version"];
+                    readonly "Idempotency-Replayed": components["headers"]["Idempotency-Replayed"];
+                    readonly RateLimit: components["headers"]["RateLimit"];
+                    readonly "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    readonly [name: string]: unknown;
+                };
+                content?: never;
+            };
+            readonly 400: components["responses"]["MalformedRequest"];
+            readonly 401: components["responses"]["Unauthenticated"];
+            readonly 403: components["responses"]["InsufficientScope"];
+            readonly 404: components["responses"]["CardNotFound"];
+            /**
+             * @description `idempotency_key_in_use`: A request with this Idempotency-Key is still running.
+             *
+             *     `card_closed`: The card is closed permanently.
+             *
+             *     `nothing_to_migrate`: No plastic of the card waits.
+             *
+             *     `renewal_produced`: The plastic has been produced.
+             *
+             *     `renewal_in_progress`: A plastic of the card waits.
              */
             readonly 409: {
                 headers: {

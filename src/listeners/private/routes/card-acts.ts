@@ -14,7 +14,7 @@ const tags = ['Cards']
 const params = Type.Object({ publicToken: Type.String() })
 
 /** Returns the actor in the form of records. */
-const operatorOnCards = (request: FastifyRequest): acts.Operator => ({
+export const operatorOnCards = (request: FastifyRequest): acts.Operator => ({
   operatorId: requireCaller(request).clientId,
   requestId: request.id,
 })

@@ -1,0 +1,276 @@
+/** Renewals, replacements and activations by operators, for a card of any client. */
+import assert from 'node:assert/strict'
+import { randomUUID } from 'node:crypto'
+import { before, test } from 'node:test'
+import { enterAll } from '../../support/audit.ts'
+import { ask, cvvTry, issueCard } from '../../support/network.ts'
+import { type Answer, openTestService, sql, type TestService } from '../../support/service.ts'
+
+let service: TestService
+
+before(async () => {
+  service = await openTestService({
+    env: { RATE_LIMIT: 'off', SANDBOX_CLOCK: '2031-03-15T10:00:00Z' },
+  })
+})
+
+const operator = { as: 'admin', listener: 'private' } as const
+const reason = 'The holder rang, and was identified'
+
+const act = (publicToken: string, name: string, body: object = { reason }): Promise<Answer> =>
+  service.call('POST', `//cards/${publicToken}/${name}`, { ...operator, body })
+
+const done = async (publicToken: string, name: string, body?: object) => {
+  const answer = await act(publicToken, name, body)
+  assert.ok(answer.status < 300, answer.text)
+  return answer.json
+}
+
+const readCard = async (publicToken: string) =>
+  (await service.call('GET', `/cards/${publicToken}`)).json
+
+const physicalCard = async (members: object = {}): Promise<string> => {
+  const card = { cardType: 'Physical', activateNow: true, ...members }
+  return (await service.createCard(card)).publicToken
+}
+
+interface TimelineAct {
+  readonly type: string
+  readonly reason: string | null
+  readonly by: { readonly kind: string; readonly id: string | null }
+}
+
+/** Lists the changes of a card, newest first. */
+const listChanges = async (publicToken: string): Promise<readonly TimelineAct[]> => {
+  const path = `//cards/${publicToken}/timeline?kind=change`
+  const { json } = await service.call('GET', path, operator)
+  return json.map((entry: { act: TimelineAct }) => entry.act)
+}
+
+/** Lists who acted on a card by the audit log, in its order. */
+const listEntries = async (publicToken: string) => {
+  await enterAll(service.database)
+  const rows = await sql<{ text: string }>(
+    service.database,
+    'select text from audit_entry where public_token = $1 order by log, entry_index',
+    [publicToken],
+  )
+  return rows.map(({ text }): { act: string; client: string } => JSON.parse(text))
+}
+
+test('an operator replaces a lost card of any client, on record with the reason, and is told no name', async () => {
+  const { publicToken } = await service.createCard({ cardProduct: 2001 }, { as: 'otherClient' })
+  const answer = await act(publicToken, 'replace', { reason, replacementReason: 'Lost' })
+  assert.equal(answer.status, 200, answer.text)
+  const { cardType, pinMoved, replacementFor } = answer.json
+  assert.deepEqual([replacementFor, pinMoved, cardType], [publicToken, true, 'Virtual'])
+  assert.doesNotMatch(answer.text, /emboss|lim/i)
+  const successor = answer.json.publicToken
+  assert.equal(answer.headers.location, `/cards/${successor}`)
+  const { json: replaced } = await service.call('GET', `//cards/${publicToken}`, operator)
+  assert.deepEqual(
+    [replaced.cardStatusCode, replaced.statusReason.by.id, replaced.statusReason.reason],
+    ['41', 'demo-admin', reason],
+  )
+  const changes = await listChanges(publicToken)
+  assert.deepEqual(
+    changes.slice(0, 2).map(({ by, reason: told, type }) => [type, by.id, told]),
+    [
+      ['card.replaced', 'demo-admin', reason],
+      ['card.status_changed', 'demo-admin', reason],
+    ],
+  )
+  const entries = await listEntries(publicToken)
+  assert.deepEqual(
+    entries.slice(-2).map(({ act: name, client }) => [name, client]),
+    [
+      ['card.status_changed', 'demo-admin'],
+      ['card.replaced', 'demo-admin'],
+    ],
+  )
+  const [created] = await listEntries(successor)
+  assert.deepEqual([created?.act, created?.client], ['card.created', 'demo-admin'])
+  const [row] = await sql<{ text: string }>(
+    service.database,
+    `select string_agg(event::text, ' ') as text from event where public_token = $1`,
+    [publicToken],
+  )
+  assert.ok(!row?.text.includes('identified'), 'the reason is stored sealed')
+  const { json: events } = await service.call('GET', '/events?limit=100', { as: 'otherClient' })
+  assert.ok(events.some(({ type }: { type: string }) => type === 'card.replaced'))
+  assert.ok(!JSON.stringify(events).includes('demo-admin'), 'the client is not told who')
+})
+
+test('an operator activates a successor, which retires the card before it in the same act', async () => {
+  const first = await physicalCard()
+  const { publicToken: second } = await done(first, 'replace', {
+    reason,
+    replacementReason: 'Damaged',
+  })
+  assert.equal((await readCard(first)).cardStatusCode, '00', 'it works until then')
+  await done(second, 'activate')
+  assert.equal((await readCard(second)).cardStatusCode, '00')
+  assert.equal((await readCard(first)).retired, true)
+  const changes = await listChanges(second)
+  assert.deepEqual(
+    changes.map(({ by, reason: told, type }) => [type, by.kind, told]),
+    [
+      ['card.activated', 'operator', null],
+      ['card.status_changed', 'operator', reason],
+      ['card.created', 'operator', null],
+    ],
+  )
+})
+
+test('an operator activates a card that was never active, and no frozen or closed one', async () => {
+  const card = await physicalCard({ activateNow: false })
+  await done(card, 'activate')
+  assert.equal((await readCard(card)).cardStatusCode, '00')
+  await done(card, 'activate')
+  await done(card, 'freeze')
+  const frozen = await act(card, 'activate')
+  assert.deepEqual([frozen.status, frozen.json.code], [409, 'card_status_conflict'])
+  assert.match(frozen.json.detail, /only from 02 \(Inactive\)/)
+  await service.call('PUT', `/cards/${card}/status`, { body: { cardStatusCode: '46' } })
+  assert.equal((await act(card, 'activate')).status, 409)
+})
+
+test('an operator activates the plastic of a converted card, which the end of a restriction does not', async () => {
+  const { publicToken } = await service.createCard({ cardType: 'Virtual' })
+  const body = { cardType: 'Physical' }
+  await service.call('PUT', `/cards/${publicToken}/card-type`, { body })
+  const isInactive = async (): Promise<boolean> => {
+    const { json } = await service.call('GET', `/cards/${publicToken}/history`)
+    return json[0].plastics.at(-1).inactive === true
+  }
+  await done(publicToken, 'freeze')
+  await done(publicToken, 'unfreeze')
+  await done(publicToken, 'unfreeze')
+  assert.equal(await isInactive(), true)
+  await done(publicToken, 'activate')
+  assert.equal(await isInactive(), false)
+  const [activated] = await listChanges(publicToken)
+  assert.deepEqual(
+    [activated?.type, activated?.by.id, activated?.reason],
+    ['card.activated', 'demo-admin', reason],
+  )
+})
+
+test('an operator renews a card, cancels the plastic and makes another one current, each with its reason', async () => {
+  const card = await physicalCard({ expiryDate: '2031-05' })
+  await done(card, 'renew')
+  assert.equal((await readCard(card)).renewal.plasticNumber, 1)
+  await done(card, 'cancel-renewal', { reason: 'It was not wanted' })
+  assert.equal((await readCard(card)).renewal, undefined)
+  await done(card, 'renew', { reason, renewStep: 'RenewWithSameExpiry' })
+  await done(card, 'renew', { reason: 'It has arrived', renewStep: 'Migrate' })
+  assert.equal((await readCard(card)).renewal, undefined)
+  const changes = await listChanges(card)
+  const ofOperator = changes.filter(({ by }) => by.kind === 'operator')
+  assert.deepEqual(
+    ofOperator.map(({ reason: told, type }) => [type, told]),
+    [
+      ['card.delivery_changed', null],
+      ['card.renewed', 'It has arrived'],
+      ['card.renewal_ordered', reason],
+      ['card.renewal_cancelled', 'It was not wanted'],
+      ['card.renewal_ordered', reason],
+    ],
+  )
+  const { publicToken: virtual } = await service.createCard({ expiryDate: '2031-05' })
+  await done(virtual, 'renew')
+  const [renewed] = await listChanges(virtual)
+  assert.deepEqual([renewed?.type, renewed?.reason], ['card.renewed', reason])
+})
+
+test('an operator cancels a plastic that was lost on its way', async () => {
+  const card = await physicalCard()
+  await done(card, 'renew', { reason, renewStep: 'RenewWithSameExpiry' })
+  await service.call('POST', `/sandbox/plastics/${card}/1/ship`, { body: {} })
+  const produced = await act(card, 'cancel-renewal')
+  assert.deepEqual([produced.status, produced.json.code], [409, 'renewal_produced'])
+  await done(card, 'cancel-renewal', { reason, notReceived: true })
+  assert.equal((await readCard(card)).renewal, undefined)
+})
+
+test('the rules of a client hold for an operator: one successor, a due renewal, a card that is open', async () => {
+  const card = await physicalCard()
+  const early = await act(card, 'renew')
+  assert.deepEqual([early.status, early.json.code], [409, 'renewal_not_due'])
+  const migrated = await act(card, 'renew', { reason, renewStep: 'Migrate' })
+  assert.equal(migrated.json.code, 'nothing_to_migrate')
+  const { publicToken: successor } = await done(card, 'replace', {
+    reason,
+    replacementReason: 'Stolen',
+  })
+  const again = await act(card, 'replace', { reason, replacementReason: 'Stolen' })
+  assert.deepEqual(
+    [again.status, again.json.code, again.json.replacedBy],
+    [409, 'card_already_replaced', successor],
+  )
+  assert.equal((await act(card, 'renew')).json.code, 'card_already_replaced')
+  const closed = await physicalCard()
+  await service.call('PUT', `/cards/${closed}/status`, { body: { cardStatusCode: '46' } })
+  const refused = await act(closed, 'replace', { reason, replacementReason: 'Damaged' })
+  assert.deepEqual([refused.status, refused.json.code], [409, 'card_closed'])
+})
+
+test('a replacement under one key makes one card', async () => {
+  const card = await physicalCard()
+  const given = {
+    ...operator,
+    body: { reason, replacementReason: 'Lost' },
+    headers: { 'idempotency-key': randomUUID() },
+  }
+  const first = await service.call('POST', `//cards/${card}/replace`, given)
+  const second = await service.call('POST', `//cards/${card}/replace`, given)
+  assert.deepEqual([first.status, second.status], [200, 200])
+  assert.deepEqual(second.json, first.json)
+  assert.equal(second.headers['idempotency-replayed'], 'true')
+})
+
+test('an operator can send a card to no other address, and chooses neither its PIN nor its product', async () => {
+  const card = await physicalCard()
+  const address = { addressLine1: 'Elsewhere 1', postCode: '28013', country: 'ESP' }
+  for (const members of [
+    { fulfilment: address },
+    { movePin: true },
+    { cardProduct: 1002 },
+    { activateNow: true },
+    { replacementReason: 'Upgrade' },
+    { reason: undefined },
+    { replacementReason: undefined },
+  ]) {
+    const body = { reason, replacementReason: 'Damaged', ...members }
+    const refused = await act(card, 'replace', body)
+    assert.equal(refused.status, 422, JSON.stringify(members))
+  }
+  for (const members of [{ activateNow: true }, { expiryDate: '2033-01' }, { freetext1: 'x' }]) {
+    assert.equal((await act(card, 'renew', { reason, ...members })).status, 422)
+  }
+  assert.equal((await readCard(card)).replacedBy, undefined)
+})
+
+test('each act needs a reason without a card number, and a card that exists', async () => {
+  const card = await physicalCard()
+  for (const name of ['activate', 'renew', 'cancel-renewal', 'replace']) {
+    for (const given of ['', 'x'.repeat(201), 'card 4000 0012 3456 7899', 'a\u202eb']) {
+      const body = { reason: given, ...(name === 'replace' && { replacementReason: 'Lost' }) }
+      assert.equal((await act(card, name, body)).status, 422, `${name} ${given}`)
+    }
+    const body = { reason, ...(name === 'replace' && { replacementReason: 'Lost' }) }
+    const none = await act('9999999999', name, body)
+    assert.deepEqual([none.status, none.json.code], [404, 'card_not_found'])
+  }
+})
+
+test('a virtual card that an operator replaces is retired at once by its successor', async () => {
+  const card = await issueCard(service, { cardType: 'Virtual' })
+  const successor = await done(card.publicToken, 'replace', {
+    reason,
+    replacementReason: 'Damaged',
+  })
+  // A virtual successor is active at once.
+  assert.equal(successor.cardStatusCode, '00')
+  assert.equal((await ask(service, cvvTry(card))).json.responseCode, '62')
+})

@@ -13,6 +13,13 @@ export const plasticStates = ['Waiting', 'Current', 'Retired', 'Cancelled'] as c
 export type PlasticState = (typeof plasticStates)[number]
 
 /**
+ * The steps of a renewal: an order of the next plastic, its activation, or an order of a copy of
+ * the present plastic.
+ */
+export const renewSteps = ['Renew', 'Migrate', 'RenewWithSameExpiry'] as const
+export type RenewStep = (typeof renewSteps)[number]
+
+/**
  * Whether a status allows an act: an expired card allows it within its product's grace period. A
  * retired card can be replaced again if its successor was closed unused, within that period, too.
  */

@@ -4,6 +4,12 @@ import type { CardStatusCode } from './card-status.ts'
 export const replacementReasons = ['Lost', 'Stolen', 'Damaged', 'Compromised', 'Upgrade'] as const
 export type ReplacementReason = (typeof replacementReasons)[number]
 
+/**
+ * The reasons that an operator can give. An upgrade has another product, which the client chooses.
+ */
+export const operatorReplacementReasons = ['Lost', 'Stolen', 'Damaged', 'Compromised'] as const
+export type OperatorReplacementReason = (typeof operatorReplacementReasons)[number]
+
 /** The effects of a reason for a replacement. */
 interface ReasonEffects {
   /** The status that the replaced card gets in the same act; null if it keeps its status. */

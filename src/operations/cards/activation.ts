@@ -11,7 +11,7 @@ import {
   sealNote,
 } from './cards.ts'
 import { revealPersonalData } from './personal-data.ts'
-import { refuseReturned } from './renewals.ts'
+import { refuseReturned } from './renewal-rules.ts'
 import { findUnblockLimit } from './tries.ts'
 
 /**

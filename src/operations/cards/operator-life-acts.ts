@@ -1,15 +1,11 @@
+import type { RenewStep } from '../../domain/card-life.ts'
+import type { OperatorReplacementReason } from '../../domain/replacement.ts'
 import type { Answer, RepeatableRequest } from '../idempotency/idempotency.ts'
 import type { CardContext } from './cards.ts'
 import { actorOn, composeNote, type Operator, type ReasonedAct } from './operator-acts.ts'
-import { cancelRenewal, renewCard, type renewSteps } from './renewals.ts'
+import { cancelRenewal, renewCard } from './renewals.ts'
 import { replaceCard, type Successor } from './replacements.ts'
 import { changeCardStatus } from './status.ts'
-
-/**
- * The reasons for a replacement that an operator can give. An upgrade has another product, which
- * the client chooses.
- */
-export const operatorReplacementReasons = ['Lost', 'Stolen', 'Damaged', 'Compromised'] as const
 
 /**
  * Activates a card that was never active, or the plastic of a converted card. A successor takes the
@@ -30,7 +26,7 @@ export async function activateAsOperator(
 
 /** A step of a renewal by an operator. */
 interface RenewalByOperator extends ReasonedAct {
-  readonly step: (typeof renewSteps)[number]
+  readonly step: RenewStep
 }
 
 /**
@@ -66,7 +62,7 @@ export async function cancelRenewalAsOperator(
 
 /** A replacement by an operator. */
 interface ReplacementByOperator extends ReasonedAct {
-  readonly replacementReason: (typeof operatorReplacementReasons)[number]
+  readonly replacementReason: OperatorReplacementReason
 }
 
 /**

@@ -321,7 +321,8 @@ export interface paths {
         readonly put?: never;
         /**
          * Activate a card of any client
-         * @description Moves the card from `02` Inactive to `00` Active, or activates the plastic of a converted card. A card that replaces others retires them in the same act.
+         * @description Moves the card from `02` Inactive to `00` Active, or activates the plastic
+         *     of a converted card. A card that replaces others retires them in the same act.
          */
         readonly post: operations["activateCardAsOperator"];
         readonly delete?: never;
@@ -341,7 +342,8 @@ export interface paths {
         readonly put?: never;
         /**
          * Replace a card of any client
-         * @description As a client replaces its card, by one of the same product. The new card goes to the address on record, and its PIN is what the reason says.
+         * @description As a client replaces its card, by one of the same product. The new card goes
+         *     to the address on record, and its PIN is what the reason says.
          */
         readonly post: operations["replaceCardAsOperator"];
         readonly delete?: never;
@@ -361,7 +363,8 @@ export interface paths {
         readonly put?: never;
         /**
          * Renew a card of any client
-         * @description As a client renews its card, with the default expiry. The plastic goes to the address on record.
+         * @description As a client renews its card, with the default expiry. The plastic goes to
+         *     the address on record.
          */
         readonly post: operations["renewCardAsOperator"];
         readonly delete?: never;
@@ -381,7 +384,8 @@ export interface paths {
         readonly put?: never;
         /**
          * Cancel the renewal of a card of any client
-         * @description Cancels the plastic that waits, until it is produced, and again after it was returned. With `notReceived`, a plastic that was lost on its way is cancelled, too.
+         * @description Cancels the plastic that waits until it is produced, and again after it was
+         *     returned. With `notReceived`, a plastic that was lost on its way is cancelled, too.
          */
         readonly post: operations["cancelRenewalAsOperator"];
         readonly delete?: never;
@@ -2615,9 +2619,15 @@ export interface components {
                 | "Cancelled";
         };
         readonly CancelRenewalAsOperator: {
-            /** @description The reason. It is stored enciphered beside the event; the client cannot read it. */
+            /**
+             * @description The reason. It is stored enciphered beside the event; the client cannot
+             *     read it.
+             */
             readonly reason: string;
-            /** @description Whether it was produced, and did not reach the cardholder. Default: false. */
+            /**
+             * @description Whether it was produced, and did not reach the cardholder. Default:
+             *     false.
+             */
             readonly notReceived?: boolean;
         };
         readonly CardOfHistory: {
@@ -5250,19 +5260,27 @@ export interface components {
             }[];
         };
         readonly RenewAsOperator: {
-            /** @description The reason. It is stored enciphered beside the event; the client cannot read it. */
+            /**
+             * @description The reason. It is stored enciphered beside the event; the client cannot
+             *     read it.
+             */
             readonly reason: string;
             /**
-             * @description `Renew`, the default, orders the next plastic with a later expiry, and `RenewWithSameExpiry` a copy of the present one. `Migrate` makes it current.
+             * @description `Renew`, the default, orders the next plastic with a later expiry, and
+             *     `RenewWithSameExpiry` a copy of the present one. `Migrate` makes it current.
              * @enum {string}
              */
             readonly renewStep?: "Renew" | "Migrate" | "RenewWithSameExpiry";
         };
         readonly ReplaceAsOperator: {
-            /** @description The reason. It is stored enciphered beside the event; the client cannot read it. */
+            /**
+             * @description The reason. It is stored enciphered beside the event; the client cannot
+             *     read it.
+             */
             readonly reason: string;
             /**
-             * @description `Lost` and `Stolen` move the card to 41 and 43, and `Compromised` retires it, in the same act. A `Damaged` card works until the new one is active.
+             * @description `Lost` and `Stolen` move the card to 41 and 43, and `Compromised`
+             *     retires it, in the same act. A `Damaged` card works until the new one is active.
              * @enum {string}
              */
             readonly replacementReason: "Lost" | "Stolen" | "Damaged" | "Compromised";
@@ -5483,7 +5501,15 @@ export interface components {
              */
             readonly expiryDate: string;
             /** @enum {string} */
-            readonly status: "Lost" | "Stolen" | "Closed" | "Expired" | "Restricted" | "Destroyed" | "Inactive" | "Active";
+            readonly status:
+                | "Lost"
+                | "Stolen"
+                | "Closed"
+                | "Expired"
+                | "Restricted"
+                | "Destroyed"
+                | "Inactive"
+                | "Active";
             /** @enum {string} */
             readonly cardStatusCode: "00" | "02" | "41" | "43" | "46" | "54" | "62" | "83";
             readonly cardStatusDescription: string;
@@ -7415,7 +7441,11 @@ export interface operations {
         readonly parameters: {
             readonly query?: never;
             readonly header?: {
-                /** @description Any 1 to 255 visible ASCII characters, new for each new request. A repeat with the same key returns the first 2xx answer for 24 hours, and has no second effect. */
+                /**
+                 * @description Any 1 to 255 visible ASCII characters, new for each new request. A
+                 *     repeat with the same key returns the first 2xx answer for 24 hours, and has
+                 *     no second effect.
+                 */
                 readonly "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
             };
             readonly path: {
@@ -7451,7 +7481,8 @@ export interface operations {
             readonly 403: components["responses"]["InsufficientScope"];
             readonly 404: components["responses"]["CardNotFound"];
             /**
-             * @description `idempotency_key_in_use`: A request with this Idempotency-Key is still running.
+             * @description `idempotency_key_in_use`: A request with this Idempotency-Key is still
+             *     running.
              *
              *     `card_status_conflict`: The card cannot move to this status.
              *
@@ -7495,7 +7526,11 @@ export interface operations {
         readonly parameters: {
             readonly query?: never;
             readonly header?: {
-                /** @description Any 1 to 255 visible ASCII characters, new for each new request. A repeat with the same key returns the first 2xx answer for 24 hours, and has no second effect. */
+                /**
+                 * @description Any 1 to 255 visible ASCII characters, new for each new request. A
+                 *     repeat with the same key returns the first 2xx answer for 24 hours, and has
+                 *     no second effect.
+                 */
                 readonly "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
             };
             readonly path: {
@@ -7534,7 +7569,8 @@ export interface operations {
             readonly 403: components["responses"]["InsufficientScope"];
             readonly 404: components["responses"]["CardNotFound"];
             /**
-             * @description `idempotency_key_in_use`: A request with this Idempotency-Key is still running.
+             * @description `idempotency_key_in_use`: A request with this Idempotency-Key is still
+             *     running.
              *
              *     `card_closed`: The card is closed permanently.
              *
@@ -7580,7 +7616,11 @@ export interface operations {
         readonly parameters: {
             readonly query?: never;
             readonly header?: {
-                /** @description Any 1 to 255 visible ASCII characters, new for each new request. A repeat with the same key returns the first 2xx answer for 24 hours, and has no second effect. */
+                /**
+                 * @description Any 1 to 255 visible ASCII characters, new for each new request. A
+                 *     repeat with the same key returns the first 2xx answer for 24 hours, and has
+                 *     no second effect.
+                 */
                 readonly "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
             };
             readonly path: {
@@ -7617,7 +7657,8 @@ export interface operations {
             readonly 403: components["responses"]["InsufficientScope"];
             readonly 404: components["responses"]["CardNotFound"];
             /**
-             * @description `idempotency_key_in_use`: A request with this Idempotency-Key is still running.
+             * @description `idempotency_key_in_use`: A request with this Idempotency-Key is still
+             *     running.
              *
              *     `card_closed`: The card is closed permanently.
              *
@@ -7669,7 +7710,11 @@ export interface operations {
         readonly parameters: {
             readonly query?: never;
             readonly header?: {
-                /** @description Any 1 to 255 visible ASCII characters, new for each new request. A repeat with the same key returns the first 2xx answer for 24 hours, and has no second effect. */
+                /**
+                 * @description Any 1 to 255 visible ASCII characters, new for each new request. A
+                 *     repeat with the same key returns the first 2xx answer for 24 hours, and has
+                 *     no second effect.
+                 */
                 readonly "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
             };
             readonly path: {
@@ -7705,7 +7750,8 @@ export interface operations {
             readonly 403: components["responses"]["InsufficientScope"];
             readonly 404: components["responses"]["CardNotFound"];
             /**
-             * @description `idempotency_key_in_use`: A request with this Idempotency-Key is still running.
+             * @description `idempotency_key_in_use`: A request with this Idempotency-Key is still
+             *     running.
              *
              *     `card_closed`: The card is closed permanently.
              *

@@ -6,6 +6,7 @@ export const operationTable = {
     path: '/bureau/batches/{batchId}/acknowledgement',
     calls: 'keyed',
   },
+  activateCardAsOperator: { method: 'POST', path: '/cards/{publicToken}/activate', calls: 'keyed' },
   advisePayment: { method: 'POST', path: '/network/advices', calls: 'once' },
   approveApproval: { method: 'POST', path: '/approvals/{approvalId}/approve', calls: 'keyed' },
   authorize: { method: 'POST', path: '/network/authorizations', calls: 'keyed' },
@@ -15,6 +16,11 @@ export const operationTable = {
     calls: 'once',
   },
   breakGlass: { method: 'POST', path: '/approvals/{approvalId}/break-glass', calls: 'keyed' },
+  cancelRenewalAsOperator: {
+    method: 'POST',
+    path: '/cards/{publicToken}/cancel-renewal',
+    calls: 'keyed',
+  },
   changeClient: { method: 'PATCH', path: '/clients/{clientId}', calls: 'keyed' },
   changeLink: { method: 'PATCH', path: '/links/{linkName}', calls: 'keyed' },
   changeProduct: { method: 'PATCH', path: '/products/{productId}', calls: 'keyed' },
@@ -133,6 +139,8 @@ export const operationTable = {
   readClock: { method: 'GET', path: '/sandbox/clock', calls: 'reads' },
   readDisclosureReceipt: { method: 'GET', path: '/disclosures/{entry}/receipt', calls: 'reads' },
   refuseApproval: { method: 'POST', path: '/approvals/{approvalId}/refuse', calls: 'keyed' },
+  renewCardAsOperator: { method: 'POST', path: '/cards/{publicToken}/renew', calls: 'keyed' },
+  replaceCardAsOperator: { method: 'POST', path: '/cards/{publicToken}/replace', calls: 'keyed' },
   replaceProductControls: { method: 'PUT', path: '/products/{productId}/controls', calls: 'keyed' },
   replayAnyWebhook: {
     method: 'POST',

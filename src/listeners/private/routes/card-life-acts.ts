@@ -9,7 +9,7 @@ import { operatorOnCards } from './card-acts.ts'
 const tags = ['Cards']
 const params = Type.Object({ publicToken: Type.String() })
 
-/** Routes by which an operator activates and replaces a card of any client, with a reason. */
+/** Routes by which operators activate and replace a card of any client, with a reason. */
 export function successionActRoutes({ app, cards }: PrivateApi): void {
   app.post(
     '/cards/:publicToken/activate',
@@ -64,7 +64,7 @@ export function successionActRoutes({ app, cards }: PrivateApi): void {
   )
 }
 
-/** Routes by which an operator renews a card of any client, with a reason. */
+/** Routes by which operators renew a card of any client, with a reason. */
 export function renewalActRoutes({ app, cards }: PrivateApi): void {
   app.post(
     '/cards/:publicToken/renew',
@@ -111,7 +111,7 @@ export function renewalActRoutes({ app, cards }: PrivateApi): void {
         operationId: 'cancelRenewalAsOperator',
         summary: 'Cancel the renewal of a card of any client',
         description:
-          'Cancels the plastic that waits, until it is produced, and again after it was returned. ' +
+          'Cancels the plastic that waits until it is produced, and again after it was returned. ' +
           'With `notReceived`, a plastic that was lost on its way is cancelled, too.',
         tags,
         params,

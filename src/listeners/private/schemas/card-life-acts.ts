@@ -1,8 +1,8 @@
 import Type from 'typebox'
+import { renewSteps } from '../../../domain/card-life.ts'
 import { cardStatusCodes, cardStatuses } from '../../../domain/card-status.ts'
 import { cardTypes } from '../../../domain/product.ts'
-import { operatorReplacementReasons } from '../../../operations/cards/operator-life-acts.ts'
-import { renewSteps } from '../../../operations/cards/renewals.ts'
+import { operatorReplacementReasons } from '../../../domain/replacement.ts'
 import { closed } from '../../http/validation.ts'
 import { ReasonSchema } from './cards.ts'
 

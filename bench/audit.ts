@@ -269,7 +269,9 @@ async function measureReceipts(
   cards: readonly Card[],
   headers: Record<string, string>,
 ): Promise<void> {
-  const [count, apartMs, askAgainMs] = [400, 25, 50]
+  const count = 400
+  const apartMs = 25
+  const askAgainMs = 50
   const measureReceipt = async (number: number): Promise<number> => {
     await wait(number * apartMs)
     const card = cards[number % cards.length]

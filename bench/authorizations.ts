@@ -159,7 +159,8 @@ async function attack(
   const answers = await Promise.all(
     Array.from({ length: burst }, async (_, index) => {
       const at = index % processes.length
-      const [target, given] = [processes[at], headers[at]]
+      const target = processes[at]
+      const given = headers[at]
       if (!target || !given) return 'nobody'
       const answer = await fetch(`${target.privateUrl}/network/authorizations`, {
         method: 'POST',

@@ -136,8 +136,10 @@ export function bareVerbs(): Verbs {
   const aes = createSecretKey(randomBytes(32))
   const pair = setOddParity(randomBytes(16))
   const tdes = createSecretKey(Buffer.concat([pair, pair.subarray(0, 8)]))
-  const [block, blocks] = [randomBytes(8), randomBytes(16)]
-  const [iv, associated] = [randomBytes(12), Buffer.from('4820117360')]
+  const block = randomBytes(8)
+  const blocks = randomBytes(16)
+  const iv = randomBytes(12)
+  const associated = Buffer.from('4820117360')
   const seal = (clear: Buffer) => {
     const cipher = createCipheriv('aes-256-gcm', aes, randomBytes(12), options).setAAD(associated)
     return [cipher.update(clear), cipher.final(), cipher.getAuthTag()]

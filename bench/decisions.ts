@@ -102,7 +102,8 @@ const percentile = (figures: readonly number[], share: number): number => {
 }
 
 const show = (name: string, figures: readonly number[]): void => {
-  const [p50, p99] = [percentile(figures, 0.5), percentile(figures, 0.99)]
+  const p50 = percentile(figures, 0.5)
+  const p99 = percentile(figures, 0.99)
   console.log(`${name}: p50 ${p50.toFixed(2)} ms, p99 ${p99.toFixed(2)} ms`)
 }
 

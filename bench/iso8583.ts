@@ -207,6 +207,7 @@ await runBench(async (bench) => {
     show('eight links', eight)
     ratios.push(one.perSecond / json.perSecond, eight.perSecond / json.perSecond)
   }
-  const [least, most] = [Math.min(...ratios), Math.max(...ratios)]
+  const least = Math.min(...ratios)
+  const most = Math.max(...ratios)
   console.log(`links beside JSON: ${least.toFixed(2)} to ${most.toFixed(2)} times`)
 })

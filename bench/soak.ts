@@ -77,7 +77,8 @@ async function measureFiles(
   tablesByFile: ReadonlyMap<string, string>,
 ): Promise<Sizes> {
   const byTable = new Map<string, number>()
-  let [all, log] = [0, 0]
+  let all = 0
+  let log = 0
   for (const entry of await readdir(folder, { recursive: true, withFileTypes: true })) {
     if (!entry.isFile()) continue
     // A file may have been deleted meanwhile.
@@ -92,7 +93,8 @@ async function measureFiles(
 
 /** Counts the runs of vacuum, by the time of the last one in the health document. */
 function countVacuums(privateUrl: string) {
-  let [count, last] = [0, '']
+  let count = 0
+  let last = ''
   const look = async (): Promise<void> => {
     const answer = await fetch(`${privateUrl}/health`)
     const { checks } = (await answer.json()) as { checks: Record<string, [{ output?: string }]> }
@@ -211,14 +213,16 @@ await runBench(async (bench) => {
   // All stretches have the same size, so their times are added, not their rates.
   const computeRate = (part: readonly number[]) =>
     part.length / part.reduce((sum, perSecond) => sum + 1 / perSecond, 0)
-  const [begin, end] = [computeRate(rates.slice(0, tenth)), computeRate(rates.slice(-tenth))]
+  const begin = computeRate(rates.slice(0, tenth))
+  const end = computeRate(rates.slice(-tenth))
   console.log(
     `first tenth ${Math.round(begin)}/s, last tenth ${Math.round(end)}/s: ` +
       `${(end / begin).toFixed(2)}`,
   )
   const computeCost = (part: readonly number[]) =>
     part.reduce((sum, ms) => sum + ms, 0) / part.length
-  const [cost, lastCost] = [computeCost(costs.slice(0, tenth)), computeCost(costs.slice(-tenth))]
+  const cost = computeCost(costs.slice(0, tenth))
+  const lastCost = computeCost(costs.slice(-tenth))
   console.log(
     `processor: ${cost.toFixed(2)} ms each in the first tenth, ${lastCost.toFixed(2)} in the last`,
   )

@@ -174,7 +174,8 @@ async function compareShared(
   return (['parameters', 'columns'] as const)
     .filter((part) => formatEntries(several[part]) !== formatEntries(due[part]))
     .map((part) => {
-      const [given, expected] = [formatEntries(several[part]), formatEntries(due[part])]
+      const given = formatEntries(several[part])
+      const expected = formatEntries(due[part])
       return `${where} has the ${part} ${given}, not ${expected}.`
     })
 }

@@ -60,7 +60,9 @@ export async function readTile(
 /** Lists the possible leaves of a bundle: the majority of its files, its tile, and its entries. */
 export function listCandidates({ entries, openings, tile, width }: Bundle): Uint8Array[][] {
   const most = Array.from({ length: width }, (_, at) => {
-    const [inTile, entry, opening] = [tile?.[at], entries?.[at], openings[at]?.leaf]
+    const inTile = tile?.[at]
+    const entry = entries?.[at]
+    const opening = openings[at]?.leaf
     if (opening && entry && isSame(opening, entry)) return entry
     return inTile ?? entry ?? opening ?? new Uint8Array(32)
   })

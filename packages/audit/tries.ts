@@ -64,7 +64,8 @@ export function createTries(
   const tries = new Map<string, Tries>()
   /** The maximum number of tries that clients' blocks may have used, by card and kind. */
   const taken = new Map<string, number>()
-  let [newest, isResumed] = [0, isSuccessor]
+  let newest = 0
+  let isResumed = isSuccessor
   const countMissing = ({ base, below, highest, others, top }: Tries) => ({
     inner: highest - top - (others.size - below),
     leading: isResumed ? 0 : base - 1 - below,

@@ -177,7 +177,8 @@ function compareRow(
   const span = tileWidth ** level
   for (const [at, hash] of right.entries()) {
     const first = (index * tileWidth + at) * span
-    const [below, above] = [made[at], published?.[at]]
+    const below = made[at]
+    const above = published?.[at]
     if (below && !isSame(below, hash)) {
       const where = `entries ${first} to ${first + span - 1}`
       report('tree_changed', where, 'they match their tile, but not the signed tree')

@@ -20,7 +20,8 @@ interface PinFormActions {
 }
 
 export function createPinForm(actions: PinFormActions): PinForm {
-  const [first, second] = [createInput('new-pin'), createInput('repeat-pin')]
+  const first = createInput('new-pin')
+  const second = createInput('repeat-pin')
   const rule = make('p', { class: 'rule', id: 'pin-rule' })
   const save = make('button', { type: 'submit', class: 'main', part: 'button primary-button' })
   const cancel = make('button', { type: 'button', part: 'button' })
@@ -31,7 +32,8 @@ export function createPinForm(actions: PinFormActions): PinForm {
   let digits = 4
   let language: Language
   const readPins = (): string | null => {
-    const [pin, again] = [first.take(), second.take()]
+    const pin = first.take()
+    const again = second.take()
     const { pinLength, pinsDiffer } = language.words
     const isRight = pin.length === digits && /^[0-9]+$/.test(pin)
     if (isRight && pin === again) return pin

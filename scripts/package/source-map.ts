@@ -20,7 +20,8 @@ function encodeNumber(value: number): string {
  * each maps to the same position.
  */
 export function mapInPlace(sourceName: string, source: string, program: string): string {
-  let [lastLine, lastColumn] = [0, 0]
+  let lastLine = 0
+  let lastColumn = 0
   const mappings = program.split('\n').map((text, line) => {
     let column = 0
     const segments = [...text.matchAll(/[\w$]+/g)].map(({ index }) => {

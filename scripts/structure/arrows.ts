@@ -268,7 +268,8 @@ export const findRoom = (path: string): string => {
  * if it may.
  */
 export const forbiddenArrow = (from: string, to: string): string | undefined => {
-  const [fromRoom, toRoom] = [findRoom(from), findRoom(to)]
+  const fromRoom = findRoom(from)
+  const toRoom = findRoom(to)
   const allowed = allowedByRoom[fromRoom] ?? []
   if (fromRoom === toRoom || allowed.includes('everything')) return undefined
   if (!to.startsWith('src/') && !(toRoom in arrows)) return `${fromRoom} may not leave the house`

@@ -45,7 +45,9 @@ export const keyOperations: Readonly<Record<string, Operation>> = {
   },
   open: (inputs) => {
     const sealed = { ciphertext: bytes(inputs, 'ciphertext'), tag: bytes(inputs, 'tag') }
-    const [key, iv, aad] = [bytes(inputs, 'key'), bytes(inputs, 'iv'), associated(inputs)]
+    const key = bytes(inputs, 'key')
+    const iv = bytes(inputs, 'iv')
+    const aad = associated(inputs)
     return { plaintext: openAesGcm(key, iv, aad, sealed) }
   },
   // A key of 16 or 24 bytes may be AES or TDES: the primitive's name decides.
@@ -169,7 +171,8 @@ const algorithmsByType: Readonly<Record<string, readonly string[]>> = {
  */
 export const jweOperations: Readonly<Record<string, Operation>> = {
   decrypt: async (inputs) => {
-    const [jwe, jwk] = [text(inputs, 'jwe'), object(inputs, 'jwk')]
+    const jwe = text(inputs, 'jwe')
+    const jwk = object(inputs, 'jwk')
     const plaintext = await decrypt(jwe, jwk).catch(() => {
       throw new RangeError('not a JWE for the key')
     })

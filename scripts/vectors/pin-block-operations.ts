@@ -100,10 +100,8 @@ export const pinBlockOperations: Readonly<Record<string, Operation>> = {
   },
   translate: async (inputs) => {
     const { pan12 } = inputs
-    const [fromFormat, toFormat] = [
-      numberOr(inputs, 'fromFormat', -1),
-      numberOr(inputs, 'toFormat', -1),
-    ]
+    const fromFormat = numberOr(inputs, 'fromFormat', -1)
+    const toFormat = numberOr(inputs, 'toFormat', -1)
     requirePermittedTranslation({ fromFormat, toFormat })
     const from = context(
       { key: inputs.fromKey, pan: inputs.fromPan ?? inputs.pan, pan12 },

@@ -88,7 +88,8 @@ export function lines(drawing: Drawing): Html {
     let isOpen = false
     const path = points.map(({ values }, at) => {
       const value = values[of] ?? null
-      const [x, y] = [round(at * step), round(size.height * (1 - (value ?? 0) / ceiling))]
+      const x = round(at * step)
+      const y = round(size.height * (1 - (value ?? 0) / ceiling))
       const command = value === null ? '' : `${isOpen ? 'L' : 'M'}${x} ${y}`
       isOpen = value !== null
       return command

@@ -167,10 +167,8 @@ async function authenticationBy(
 ): Promise<oidc.ClientAuth> {
   if (credentials === null) return oidc.None()
   if ('secret' in credentials) {
-    const [basic, post] = [
-      oidc.ClientSecretBasic(credentials.secret),
-      oidc.ClientSecretPost(credentials.secret),
-    ]
+    const basic = oidc.ClientSecretBasic(credentials.secret)
+    const post = oidc.ClientSecretPost(credentials.secret)
     return (server, client, body, headers) => {
       const methods = server.token_endpoint_auth_methods_supported ?? ['client_secret_basic']
       const authenticate = methods.includes('client_secret_basic') ? basic : post

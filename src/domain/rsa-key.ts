@@ -40,7 +40,8 @@ const countBits = (number: bigint): number => number.toString(2).length
  */
 export function findRsaJwkFault({ e, kty, n }: Readonly<Record<string, unknown>>): string | null {
   if (kty !== 'RSA') return null
-  const [modulus, exponent] = [parseNumber(n), parseNumber(e)]
+  const modulus = parseNumber(n)
+  const exponent = parseNumber(e)
   if (modulus !== null && exponent !== null) return findNumberFault({ modulus, exponent })
   const foreign = findForeignCharacter('n', n) ?? findForeignCharacter('e', e)
   return foreign ?? 'An RSA key must have n and e in base64url.'

@@ -282,8 +282,12 @@ const batchesAtOnce = 10
 export function auditLogJob(audit: AuditLogContext): Job {
   const { database } = audit
   const holder = randomUUID()
-  const [enter, sign, follow] = [createSequencer(audit), createSigner(audit), createFollower(audit)]
-  let [isHolder, claimAtMs, entered] = [false, 0, 0]
+  const enter = createSequencer(audit)
+  const sign = createSigner(audit)
+  const follow = createFollower(audit)
+  let isHolder = false
+  let claimAtMs = 0
+  let entered = 0
   return {
     // An idle cluster is polled no more often than the publication, since a poll goes to every
     // shard.

@@ -61,7 +61,8 @@ function showCheckpoint({ cosignedBy, origin, root, signedBy, size, unknownBy }:
   ]
   byId('checkpoint', HTMLDListElement).replaceChildren(
     ...rows.flatMap(([name = '', value = '']) => {
-      const [term, description] = [document.createElement('dt'), document.createElement('dd')]
+      const term = document.createElement('dt')
+      const description = document.createElement('dd')
       term.textContent = name
       description.textContent = value
       return [term, description]

@@ -48,7 +48,8 @@ function helpDialog(): HTMLDialogElement {
   const list = document.createElement('dl')
   const shown = links().map(({ dataset, textContent }) => [`g ${dataset.letter}`, textContent])
   for (const [key = '', does = ''] of [['/', findBox()?.placeholder ?? 'Search'], ...shown]) {
-    const [term, description] = [document.createElement('dt'), document.createElement('dd')]
+    const term = document.createElement('dt')
+    const description = document.createElement('dd')
     const cap = document.createElement('kbd')
     cap.textContent = key
     term.append(cap)

@@ -29,7 +29,8 @@ const faults: Readonly<Record<Outcome, string>> = {
 
 /** The time changes often and is not read aloud, unlike a fault. */
 function createParts(): HTMLElement[] {
-  const [time, fault] = [document.createElement('span'), document.createElement('span')]
+  const time = document.createElement('span')
+  const fault = document.createElement('span')
   fault.setAttribute('role', 'status')
   return [time, fault]
 }

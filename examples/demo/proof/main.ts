@@ -96,7 +96,8 @@ async function findCard(): Promise<Card> {
 }
 
 async function begin(): Promise<void> {
-  const [card, keys] = [await findCard(), await fetchServiceKeys()]
+  const card = await findCard()
+  const keys = await fetchServiceKeys()
   const product = (await listProducts()).find(({ productId }) => productId === card.cardProduct)
   keyIds = new Set(keys.keys.map(({ kid }) => kid))
   const element = new PinfoldCard()

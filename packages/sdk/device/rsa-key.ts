@@ -12,7 +12,8 @@ const exponentMin = 65_537n
  * clear.
  */
 export function isStrongRsaKey(n: unknown, e: unknown): boolean {
-  const [modulus, exponent] = [parseNumber(n), parseNumber(e)]
+  const modulus = parseNumber(n)
+  const exponent = parseNumber(e)
   return (
     modulus.toString(2).length >= modulusBitsMin &&
     modulus % 2n === 1n &&

@@ -34,8 +34,10 @@ interface Target {
   readonly onProgress: (line: string) => void
 }
 
-/** Concurrent requests, and the number of files between reports of progress. */
-const [together, saidEvery] = [8, 1_000]
+/** The number of concurrent requests. */
+const atOnce = 8
+/** The number of files between two reports of progress. */
+const reportEvery = 1_000
 
 /** The maximum number of rounds for entries that were added or erased during the export. */
 const mostRounds = 1_000
@@ -169,7 +171,7 @@ async function inTurn<Item>(
   let hasFailed = false
   const workOn = async (): Promise<void> => {
     for (let next = rest.next(); !next.done && !hasFailed; next = rest.next()) {
-      if (count % saidEvery === 0) onProgress(`file ${count}`)
+      if (count % reportEvery === 0) onProgress(`file ${count}`)
       count += 1
       await work(next.value).catch((error: unknown) => {
         hasFailed = true
@@ -177,7 +179,7 @@ async function inTurn<Item>(
       })
     }
   }
-  await Promise.all(Array.from({ length: together }, workOn))
+  await Promise.all(Array.from({ length: atOnce }, workOn))
 }
 
 /** Deletes another log's files of an earlier export, which match no exported entry. */
@@ -188,8 +190,10 @@ async function removeOther({ folder, prefix }: Target, { origin }: Checkpoint): 
   for (const name of ['openings', 'tile']) await removeWithin(folder, `${prefix}${name}`)
 }
 
-/** The maximum number and size of stored checkpoints: a tenth and half of a verifier's limits. */
-const [keptMost, keptBytesMost] = [1_000, findMostBytes('checkpoints.jsonl') / 2]
+/** The maximum number of stored checkpoints: a tenth of a verifier's limit. */
+const keptMost = 1_000
+/** Their maximum size in bytes: half of a verifier's limit. */
+const keptBytesMost = findMostBytes('checkpoints.jsonl') / 2
 
 /** Appends the checkpoint to those of earlier exports, one JSON line each. */
 async function keepCheckpoint({ folder, prefix }: Target, note: string): Promise<void> {

@@ -26,7 +26,8 @@ export const doctorCommand: Command = {
     const findings = await examineAll(options)
     const count = (verdict: Finding['verdict']) =>
       findings.filter((finding) => finding.verdict === verdict).length
-    const [faults, warnings] = [count('fault'), count('warning')]
+    const faults = count('fault')
+    const warnings = count('warning')
     const summary =
       faults + warnings === 0
         ? 'No faults were found.'

@@ -203,7 +203,9 @@ async function findCard(call: cli.Call, sandbox: SandboxFile | null): Promise<Te
   const pan = cli.findText(call, 'pan')
   const needed = (option: string) => cli.requireText(call, option)
   if (pan !== undefined) {
-    const [expiry, pin, cvv2] = [needed('expiry'), needed('pin'), needed('cvv2')]
+    const expiry = needed('expiry')
+    const pin = needed('pin')
+    const cvv2 = needed('cvv2')
     if (call.options.chip === true) {
       throw new cli.UsageError('--chip creates its own card: leave out --pan.')
     }

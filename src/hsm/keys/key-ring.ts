@@ -163,7 +163,8 @@ function createReader(
   let opened = new Map<string, AnyRingKey['key']>()
   return async () => {
     // The times before the read count. Two clocks, because one may stop while a machine sleeps.
-    const [steady, wall] = [performance.now(), Date.now()]
+    const steady = performance.now()
+    const wall = Date.now()
     const isStale = (afterMs: number) =>
       Math.max(performance.now() - steady, Math.abs(Date.now() - wall)) > afterMs
     const stored = (await store.list()).filter(({ keyName }) =>

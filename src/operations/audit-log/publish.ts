@@ -83,7 +83,8 @@ export async function findOpenings(
  * line (c2sp.org/signed-note).
  */
 export async function composeVerifierKeys({ database, hsm }: AuditLogContext): Promise<string> {
-  const [logs, keys] = [await listAuditLogs(database), await hsm.auditKeys()]
+  const logs = await listAuditLogs(database)
+  const keys = await hsm.auditKeys()
   const lines = logs.flatMap(({ origin }) =>
     keys.map((key) => `${verifierKeyText(origin, selectSignatureType(key), key.publicKey)}\n`),
   )

@@ -23,14 +23,16 @@ type Signing = 'signed' | 'unchanged' | 'refused'
  * this, by lease; two concurrent signers sign the same.
  */
 export function createSigner(audit: AuditLogContext): () => Promise<Signing> {
-  let [lookedAt, last] = [-Infinity, 'unchanged' as Signing]
+  let lookedAt = -Infinity
+  let last: Signing = 'unchanged'
   return async () => {
     const sinceLookMs = performance.now() - lookedAt
     // A witness that disputes is not asked repeatedly.
     if (last === 'refused' && sinceLookMs < leastMs) return last
     const signing = await signNext(audit, sinceLookMs)
     if (signing === null) return 'unchanged'
-    ;[lookedAt, last] = [performance.now(), signing]
+    lookedAt = performance.now()
+    last = signing
     return signing
   }
 }
@@ -100,7 +102,9 @@ export const selectSignatureType = ({ algorithm }: Pick<AuditKey, 'algorithm'>):
  */
 export function createFollower(audit: AuditLogContext): () => Promise<void> {
   const { database, outside } = audit
-  let [askedAt, lookedAt, seen] = [-Infinity, -Infinity, '']
+  let askedAt = -Infinity
+  let lookedAt = -Infinity
+  let seen = ''
   return async () => {
     if (performance.now() - askedAt < leastMs) return
     askedAt = performance.now()

@@ -33,7 +33,8 @@ export function createRests(growth = 1.5): Rests {
       for (const end of resting) end()
     },
     begin(longestMs) {
-      let [restMs, seen] = [shortestRestMs, 0]
+      let restMs = shortestRestMs
+      let seen = 0
       return async (found, stop) => {
         const isShort = found || changes !== seen
         restMs = isShort ? shortestRestMs : Math.min(restMs * growth, longestMs())

@@ -74,7 +74,8 @@ export interface RoundProgress {
   readonly secondsLeft: number | null
 }
 
-const [firstToken, lastToken] = [1_000_000_000, 9_999_999_999]
+const firstToken = 1_000_000_000
+const lastToken = 9_999_999_999
 
 /** Computes the progress of a round of re-encryption. Few rows follow the cards. */
 export function computeRoundProgress(

@@ -94,12 +94,14 @@ const failureEveryMs = 60_000
  * gets an entry, and the next entry has the number of failures since.
  */
 export function failedSignInRecorder({ database }: OperatorContext) {
-  let [recordedAtMs, count] = [Number.NEGATIVE_INFINITY, 0]
+  let recordedAtMs = Number.NEGATIVE_INFINITY
+  let count = 0
   return async (reason: 'not_proved' | 'refused_by_issuer'): Promise<void> => {
     count += 1
     if (performance.now() - recordedAtMs < failureEveryMs) return
     const details = JSON.stringify({ reason, count })
-    ;[recordedAtMs, count] = [performance.now(), 0]
+    recordedAtMs = performance.now()
+    count = 0
     await insertAct(database, {
       act: 'sign_in_failed',
       subjectKind: 'person',

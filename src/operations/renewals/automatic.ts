@@ -42,7 +42,8 @@ async function giveNotices(
   const today = formatDate(now())
   for (const [noticesGiven, days] of renewalNoticeDays.entries()) {
     const until = addDays(today, days)
-    let [afterExpiryDate, afterToken] = ['0001-01-01', '']
+    let afterExpiryDate = '0001-01-01'
+    let afterToken = ''
     while (!stop.aborted) {
       const notices = await due.listDueNotices(database, {
         noticesGiven,
@@ -101,7 +102,8 @@ async function renewCards(
 ): Promise<void> {
   const { database, now } = context
   const until = addDays(formatDate(now()), leadDays)
-  let [afterValidUntil, afterToken] = ['0001-01-01', '']
+  let afterValidUntil = '0001-01-01'
+  let afterToken = ''
   while (!stop.aborted) {
     const cards = await due.listCardsToRenew(database, {
       productId,

@@ -31,10 +31,8 @@ export function readConsole(read: VariableReader): ConsoleConfig {
   const readOnly = read.parseChoice('CONSOLE_READ_ONLY', ['yes', 'no'], 'no') === 'yes'
   const url = read.url('CONSOLE_ISSUER')
   if (url === null) return { issuer: null, readOnly }
-  const [secretFile, jwkFile] = [
-    read.text('CONSOLE_CLIENT_SECRET_FILE'),
-    read.text('CONSOLE_CLIENT_JWK_FILE'),
-  ]
+  const secretFile = read.text('CONSOLE_CLIENT_SECRET_FILE')
+  const jwkFile = read.text('CONSOLE_CLIENT_JWK_FILE')
   if ((secretFile === null) === (jwkFile === null)) {
     read.faults.push(
       'CONSOLE_ISSUER requires one of CONSOLE_CLIENT_SECRET_FILE and CONSOLE_CLIENT_JWK_FILE.',

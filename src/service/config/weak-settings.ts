@@ -77,7 +77,8 @@ export function findWeakSettings(settings: Settings, read: VariableReader): Weak
   const untouched = new VariableReader({})
   const standard = { limits: readLimits(untouched), delivery: readDelivery(untouched) }
   const beyond = bounds.flatMap(({ selectNumber, variable, weaker }) => {
-    const [value, usual] = [selectNumber(settings), selectNumber(standard)]
+    const value = selectNumber(settings)
+    const usual = selectNumber(standard)
     if (value === undefined || usual === undefined || value === usual) return []
     return value > usual === (weaker === 'more') ? [{ variable, found: `is ${value}` }] : []
   })

@@ -194,7 +194,8 @@ async function installationFindings(
   if (newestMigration === null || newestMigration > known) return []
   const installation = await findInstallation(database)
   if (!installation) return [good('installation', 'The database is new.')]
-  const [ours, remembered] = [selectInstallationKind(config), installation.kind]
+  const ours = selectInstallationKind(config)
+  const remembered = installation.kind
   const kind =
     ours === remembered
       ? good('installation', `The database belongs to a ${ours}, as this program.`)

@@ -66,7 +66,8 @@ const lookAgainMs = 250
 
 /** Guards the free space on the disk of an embedded database; null for one in memory. */
 export function guardRoom(folder: string | null) {
-  let [isShort, lookAtMs] = [false, 0]
+  let isShort = false
+  let lookAtMs = 0
   return {
     /** @throws `Problem` `unavailable` if a change may not fit. */
     requireRoom(): void {

@@ -255,7 +255,8 @@ const createClientClass = (choice: Choice, silenceMaxMs: number) =>
     waitedMs = 0
 
     constructor(config: ClientConfig) {
-      const [connectionString, connectionTimeoutMillis] = [choice.address(), choice.timeoutMs]
+      const connectionString = choice.address()
+      const connectionTimeoutMillis = choice.timeoutMs
       super({ ...config, connectionString, connectionTimeoutMillis })
       this.on('notice', ({ routine }) => {
         if (routine === standbyWait) this.isUnconfirmed = true

@@ -239,7 +239,8 @@ function linkChecks(links: Watched<'links'>): Checks {
 }
 
 async function auditChecks(audit: PrivateApi['audit']): Promise<Checks> {
-  const [log, rows] = [await findAuditLogHealth(audit), await findCheckState(audit.database)]
+  const log = await findAuditLogHealth(audit)
+  const rows = await findCheckState(audit.database)
   const [newest] = rows.findings
   return {
     ...(log && composeAuditLogChecks(log)),

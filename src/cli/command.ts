@@ -194,6 +194,16 @@ export const limitOption: Options = {
   limit: { type: 'string', value: 'N', help: 'the maximum number of entries; by default all' },
 }
 
+/** The option of every act that another person may have to approve. */
+export const reasonOption: Options = {
+  reason: {
+    type: 'string',
+    value: 'TEXT',
+    help: 'the reason, for an approver and the audit log',
+    pointer: '/reason',
+  },
+}
+
 /** Returns the maximum number of entries of a list. @throws UsageError unless it is 1 or more. */
 export function parseLimit(call: Call): number | undefined {
   const limit = parseNumber(call, 'limit')

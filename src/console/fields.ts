@@ -1,6 +1,6 @@
 import type { ProblemError } from '../domain/problem.ts'
 import { type Content, type Html, html } from '../listeners/http/html.ts'
-import type { RefusedForm, Visit } from './screen.ts'
+import type { Form, RefusedForm, Visit } from './screen.ts'
 
 /** Whether a form of this page was refused, so that it is shown open. */
 export const isRefused = ({ refused }: Pick<Visit, 'refused'>, action: string): boolean =>
@@ -85,6 +85,22 @@ export const reasonField = (
     maxLength = 200,
   }: { readonly label?: string; readonly maxLength?: number } = {},
 ): Html => field(visit, action, { name: 'reason', label, maxLength })
+
+/** Renders the optional reason of an act that another person may have to approve. */
+export const optionalReasonField = (visit: Pick<Visit, 'kept' | 'refused'>, action: string): Html =>
+  field(visit, action, {
+    name: 'reason',
+    label: 'Reason',
+    isRequired: false,
+    maxLength: 200,
+    hint: 'Optional. An approver reads it, and the audit log keeps it.',
+  })
+
+/** Returns the reason of a form as a member of its request; none if the field is empty. */
+export function readReason({ reason = '' }: Form): { readonly reason?: string } {
+  const text = reason.trim()
+  return text === '' ? {} : { reason: text }
+}
 
 const composeFieldId = (action: string, name: string): string =>
   `${action.replace('/console/', '').replaceAll(/[^A-Za-z0-9-]/g, '-')}-${name}`

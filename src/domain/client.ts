@@ -11,6 +11,8 @@ export interface Requester {
   readonly requestId: string
   /** The approver, if the request is executed after an approval. */
   readonly approvedBy?: string | null
+  /** The reason in the request, which is recorded with the act; null without one. */
+  readonly reason?: string | null
 }
 
 /** The two listeners. Each is an audience of its own for access tokens. */

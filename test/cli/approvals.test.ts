@@ -22,7 +22,7 @@ const run = (...words: string[]): Promise<Ended> => pinfold(env, ...words)
 
 const ask = async (): Promise<string> => {
   const change = ['clients', 'change', 'demo-client', '--scopes', 'pin.reveal,pin.write']
-  const { code, stderr, stdout } = await run(...change, '--json')
+  const { code, stderr, stdout } = await run(...change, '--reason', 'Ticket 4711', '--json')
   assert.equal(code, 4, stderr)
   assert.match(
     stderr,
@@ -37,11 +37,16 @@ test('a command that needs another person says so, and what it asked for can be 
   assert.equal(listed.code, 0, listed.stderr)
   assert.match(
     listed.stdout,
-    new RegExp(`${approvalId} +waiting +disclosure-scopes +PATCH /clients/demo-client`),
+    new RegExp(
+      `${approvalId} +waiting +disclosure-scopes +PATCH /clients/demo-client .* Ticket 4711`,
+    ),
   )
   const shown = await run('approvals', 'show', approvalId, '--json')
   const approval = JSON.parse(shown.stdout)
-  assert.deepEqual(JSON.parse(approval.payload).body, { scopes: ['pin.reveal', 'pin.write'] })
+  assert.deepEqual(JSON.parse(approval.payload).body, {
+    scopes: ['pin.reveal', 'pin.write'],
+    reason: 'Ticket 4711',
+  })
   const withdrawn = await run('approvals', 'withdraw', approvalId)
   assert.equal(withdrawn.code, 0, withdrawn.stderr)
   assert.match(withdrawn.stdout, /state +withdrawn/)

@@ -401,7 +401,7 @@ const refusedHere: Readonly<Record<string, string>> = {
   'POST /keys/import': 'needs a zone master key on both sides; test/operations/keys/travel does it',
   'POST /keys/export': 'likewise',
   'POST /keys/:key/versions/:version/retire': 'nothing has outlived its successor',
-  'DELETE /keys/:key/versions/:version': 'likewise',
+  'POST /keys/:key/versions/:version/delete': 'likewise',
   'GET /approvals/:approvalId': 'nothing waits here; test/operations/approvals does it',
   'POST /approvals/:approvalId/approve': 'likewise, and a person alone may',
   'POST /approvals/:approvalId/refuse': 'likewise',

@@ -8,6 +8,7 @@ interface Approval {
   readonly state: string
   readonly method: string
   readonly path: string
+  readonly reason: string | null
   readonly requestedBy: Party
   readonly requestedAt: string
   readonly decidedBy: Party | null
@@ -23,6 +24,17 @@ const describeParty = (party: Party | null): string => party?.name ?? party?.id 
 const reason = {
   reason: { type: 'string', value: 'TEXT', help: 'the reason; it is recorded', pointer: '/reason' },
 } as const
+
+const headings = [
+  'APPROVAL',
+  'STATE',
+  'KIND',
+  'REQUEST',
+  'ASKED BY',
+  'AT',
+  'DECIDED BY',
+  'REASON',
+] as const
 
 /** Requests that need an approval. A person approves with `--as-person`. */
 export const approvalCommands: readonly cli.Command[] = [
@@ -52,8 +64,8 @@ export const approvalCommands: readonly cli.Command[] = [
           describeParty(approval.requestedBy),
           approval.requestedAt.slice(0, 19),
           describeParty(approval.decidedBy),
+          approval.reason ?? '-',
         ])
-        const headings = ['APPROVAL', 'STATE', 'KIND', 'REQUEST', 'ASKED BY', 'AT', 'DECIDED BY']
         return { json: approvals, text: table(headings, rows) }
       }),
   },

@@ -41,6 +41,7 @@ const settings: cli.Options = {
     help: 'its public key or keys (JWK), instead of a secret',
     pointer: '/jwks',
   },
+  ...cli.reasonOption,
 }
 
 export const clientCommands: readonly cli.Command[] = [
@@ -117,15 +118,17 @@ export const clientCommands: readonly cli.Command[] = [
     words: 'clients disable',
     names: ['CLIENT'],
     summary: 'disables a client: it is rejected everywhere within 60 seconds',
+    options: cli.reasonOption,
     example: 'pinfold clients disable acme',
-    run: (call) => change(call, 'PATCH', { active: false }),
+    run: (call) => switchClient(call, false),
   },
   {
     words: 'clients enable',
     names: ['CLIENT'],
     summary: 'enables a client again',
-    example: 'pinfold clients enable acme',
-    run: (call) => change(call, 'PATCH', { active: true }),
+    options: cli.reasonOption,
+    example: "pinfold clients enable acme --reason 'Their new key is verified'",
+    run: (call) => switchClient(call, true),
   },
   {
     words: 'clients rotate-secret',
@@ -144,6 +147,7 @@ export const clientCommands: readonly cli.Command[] = [
         help: 'SHA-256 of a secret that you generated; required if another person approves this',
         pointer: '/secretHash',
       },
+      ...cli.reasonOption,
     },
     example: 'pinfold clients rotate-secret acme --overlap-hours 48',
     run: (call) =>
@@ -152,7 +156,11 @@ export const clientCommands: readonly cli.Command[] = [
         const rotated = await ask<{ clientSecret?: string }>(
           'POST',
           `${composePath(call)}/rotate-secret`,
-          cli.given({ overlapHours, secretHash: cli.findText(call, 'secret-hash') }),
+          cli.given({
+            overlapHours,
+            secretHash: cli.findText(call, 'secret-hash'),
+            reason: cli.findText(call, 'reason'),
+          }),
         )
         return { json: rotated, text: withSecretNote(sheet(rotated), rotated.clientSecret) }
       }),
@@ -196,6 +204,9 @@ const change = (call: cli.Call, method: string, body?: object): Promise<cli.Outc
     return { json: client, text: sheet(client) }
   })
 
+const switchClient = (call: cli.Call, active: boolean): Promise<cli.Outcome> =>
+  change(call, 'PATCH', cli.given({ active, reason: cli.findText(call, 'reason') }))
+
 /** A lost secret can only be rotated. */
 export const withSecretNote = (text: string, secret: string | undefined): string =>
   secret === undefined ? text : `${text}\n\nStore the secret now: it is not shown again.`
@@ -208,5 +219,6 @@ async function parseMembers(call: cli.Call): Promise<Record<string, unknown>> {
     certificateBoundTokens: cli.parseYesNo(call, 'bound-tokens'),
     productIds: cli.parseList(call, 'products')?.map(Number),
     jwks: file === undefined ? undefined : await readJsonFile(file),
+    reason: cli.findText(call, 'reason'),
   })
 }

@@ -85,6 +85,7 @@ export const exportKeyCommand: cli.Command = {
     ...underOption,
     zone: { type: 'string', value: 'CLIENT', help: 'the network of the key' },
     version: { type: 'string', value: 'N', help: 'the version; by default the active one' },
+    ...cli.reasonOption,
   },
   example: 'pinfold keys export zone-a --zone acme-network --under zmk-acme',
   run: (call) =>
@@ -94,6 +95,7 @@ export const exportKeyCommand: cli.Command = {
         zoneMasterKey: cli.requireText(call, 'under'),
         version: cli.parseNumber(call, 'version'),
         clientId: cli.findText(call, 'zone'),
+        reason: cli.findText(call, 'reason'),
       })
       const json = await ask<{ keyBlock: string }>('POST', '/keys/export', body)
       return { json, text: json.keyBlock }

@@ -7,6 +7,7 @@ import {
   limitOption,
   type Outcome,
   parseLimit,
+  reasonOption,
   UsageError,
 } from '../command.ts'
 import { asAdministrator } from '../connection/connection.ts'
@@ -57,6 +58,7 @@ interface KeyAct {
   readonly key: string
   readonly act: string
   readonly clientId: string | null
+  readonly reason: string | null
 }
 
 export const keyCommands: readonly Command[] = [
@@ -88,14 +90,14 @@ export const keyCommands: readonly Command[] = [
   },
   {
     words: 'keys acts',
-    summary: 'lists the recent acts on keys: time and actor',
+    summary: 'lists the recent acts on keys: time, actor and reason',
     options: limitOption,
     example: 'pinfold keys acts',
     run: (call) =>
       asAdministrator(call, async (service) => {
         const acts = await service.readAll<KeyAct>('/keys/acts', parseLimit(call))
-        const lines = acts.map(
-          ({ act, at, clientId, key }) => line`${at}  ${key}  ${act}  ${clientId ?? ''}`,
+        const lines = acts.map(({ act, at, clientId, key, reason }) =>
+          line`${at}  ${key}  ${act}  ${clientId ?? ''}  ${reason ?? ''}`.trimEnd(),
         )
         return { json: acts, text: lines.join('\n') }
       }),
@@ -124,10 +126,13 @@ export const keyCommands: readonly Command[] = [
     words: 'keys rotate',
     names: ['NAME'],
     summary: 'rotates to the pending version, or to a new one',
-    description: 'master-key wraps every key under another key of the master key file.',
+    description:
+      'master-key wraps every key under another key of the master key file. Only this rotation ' +
+      'takes a\nreason.',
     options: {
       ...checkValueOption,
       wait: { type: 'boolean', help: 'until everything is re-encrypted under the new version' },
+      ...reasonOption,
     },
     example: 'pinfold keys rotate pin-storage --wait',
     run: (call) => asAdministrator(call, (service) => rotate(service, call)),
@@ -138,8 +143,8 @@ export const keyCommands: readonly Command[] = [
     words: 'keys retire',
     names: ['NAME', '[VERSION]'],
     summary: 'retires a version that protects no data, or a zone key',
-    options: ownerOptions,
-    example: 'pinfold keys retire cvk 1',
+    options: { ...ownerOptions, ...reasonOption },
+    example: "pinfold keys retire cvk 1 --reason 'The yearly rotation'",
     run: (call) => asAdministrator(call, ({ ask }) => retire(ask, call)),
   },
   {
@@ -147,10 +152,11 @@ export const keyCommands: readonly Command[] = [
     names: ['NAME', 'VERSION'],
     summary: 'deletes a retired version, or a pending one before its rotation',
     description: 'A retired version can be deleted after a waiting time. Its number is not reused.',
+    options: reasonOption,
     example: 'pinfold keys delete cvk 1',
     run: (call) =>
       asAdministrator(call, async ({ ask }) => {
-        await ask('DELETE', versionPath(call, 'delete'))
+        await ask('POST', `${versionPath(call, 'delete')}/delete`, givenReason(call))
         return { json: null, text: `${call.names.join('/')} is deleted.` }
       }),
   },
@@ -158,10 +164,15 @@ export const keyCommands: readonly Command[] = [
 
 type Ask = ServiceConnection['ask']
 
+const givenReason = (call: Call): object => given({ reason: findText(call, 'reason') })
+
 async function rotate({ ask, readAll }: ServiceConnection, call: Call): Promise<Outcome> {
   const [key = ''] = call.names
   if (key === 'master-key') {
-    const body = given({ keyCheckValue: findText(call, 'check-value') })
+    const body = {
+      ...given({ keyCheckValue: findText(call, 'check-value') }),
+      ...givenReason(call),
+    }
     const path = '/keys/master-key/rotate'
     const json = await ask<{ after: string; keyBlocks: number }>('POST', path, body)
     const text =
@@ -169,8 +180,9 @@ async function rotate({ ask, readAll }: ServiceConnection, call: Call): Promise<
       'key can be removed from the file.'
     return { json, text }
   }
-  if (call.options['check-value'] !== undefined) {
-    throw new UsageError('--check-value is for the key master-key only.')
+  for (const name of ['check-value', 'reason']) {
+    if (call.options[name] === undefined) continue
+    throw new UsageError(`--${name} is for the key master-key only.`)
   }
   const path = `/keys/${encodeURIComponent(key)}/rotate`
   const json = await ask<{ version: number; activatesAt: string }>('POST', path)
@@ -251,10 +263,10 @@ async function retire(ask: Ask, call: Call): Promise<Outcome> {
   const [key = ''] = call.names
   const clientId = findText(call, 'zone')
   if (clientId !== undefined || call.options['zone-master']) {
-    await ask('POST', '/keys/zones/retire', given({ key, clientId }))
+    await ask('POST', '/keys/zones/retire', { ...given({ key, clientId }), ...givenReason(call) })
     return { json: null, text: `${key} is retired.` }
   }
-  await ask('POST', `${versionPath(call, 'retire')}/retire`)
+  await ask('POST', `${versionPath(call, 'retire')}/retire`, givenReason(call))
   return { json: null, text: `${call.names.join('/')} is retired.` }
 }
 

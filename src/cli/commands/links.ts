@@ -6,6 +6,7 @@ import {
   parseLimit,
   parseList,
   parseNumber,
+  reasonOption,
   requireText,
 } from '../command.ts'
 import { asAdministrator } from '../connection/connection.ts'
@@ -67,6 +68,7 @@ const linkOptions = {
     help: 'the zone master key for key exchange',
     pointer: '/zoneMasterKey',
   },
+  ...reasonOption,
 } as const
 
 const parseLink = (call: Parameters<Command['run']>[0]) =>
@@ -78,6 +80,7 @@ const parseLink = (call: Parameters<Command['run']>[0]) =>
     certificates: parseList(call, 'certificates'),
     peers: parseList(call, 'peers'),
     zoneMasterKey: findText(call, 'zone-master-key'),
+    reason: findText(call, 'reason'),
   })
 
 export const linkCommands: readonly Command[] = [

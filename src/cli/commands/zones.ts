@@ -1,4 +1,12 @@
-import { type Command, findText, given, limitOption, parseLimit, requireText } from '../command.ts'
+import {
+  type Command,
+  findText,
+  given,
+  limitOption,
+  parseLimit,
+  reasonOption,
+  requireText,
+} from '../command.ts'
 import { asAdministrator } from '../connection/connection.ts'
 import { readJsonFile } from '../files.ts'
 import { sheet, table } from '../output.ts'
@@ -49,6 +57,7 @@ export const zoneCommands: readonly Command[] = [
         help: 'its public key, instead of a secret',
         pointer: '/jwks',
       },
+      ...reasonOption,
     },
     example: "pinfold zones create net-one --name 'Net One'",
     run: (call) =>
@@ -61,6 +70,7 @@ export const zoneCommands: readonly Command[] = [
             clientId: call.names[0],
             clientName: requireText(call, 'name'),
             jwks: file === undefined ? undefined : await readJsonFile(file),
+            reason: findText(call, 'reason'),
           }),
         )
         return { json: zone, text: withSecretNote(sheet(zone), zone.clientSecret) }
@@ -70,11 +80,12 @@ export const zoneCommands: readonly Command[] = [
     words: 'zones retire',
     names: ['NETWORK'],
     summary: 'disables a network and retires all of its keys',
-    example: 'pinfold zones retire net-one',
+    options: reasonOption,
+    example: "pinfold zones retire net-one --reason 'The contract has ended'",
     run: (call) =>
       asAdministrator(call, async ({ ask }) => {
         const path = `/zones/${encodeURIComponent(call.names[0] ?? '')}/retire`
-        const zone = await ask<Zone>('POST', path)
+        const zone = await ask<Zone>('POST', path, given({ reason: findText(call, 'reason') }))
         return { json: zone, text: zoneTable([zone]) }
       }),
   },

@@ -4,6 +4,7 @@ import { ClientSchema, NamedClientSchema } from '../../listeners/private/schemas
 import { WatchedEndpointsSchema } from '../../listeners/private/schemas/decision-endpoints.ts'
 import { badge, instant, renderActor } from '../desk-parts.ts'
 import { actAndReturn } from '../done.ts'
+import { isRefused, optionalReasonField, readReason } from '../fields.ts'
 import { type Column, list, pages, renderTable } from '../listing.ts'
 import { type Act, formFields, path, type Screen, type Visit } from '../screen.ts'
 import { renderWorstState, type WatchedEndpoint } from './decision-endpoints.ts'
@@ -162,12 +163,14 @@ function switchForm(visit: Visit, { active, clientId }: Client): Content {
     ? 'The client gets no more tokens, and its tokens are rejected within 60 seconds. Its data ' +
       'stays.'
     : 'The client can request tokens again.'
+  const action = path`/console/clients/${clientId}`
   return html`<section aria-labelledby="access">
     <h2 id="access">Access</h2>
-    <details>
+    <details${isRefused(visit, action) && html` open`}>
       <summary>${title}</summary>
-      <form method="post" action="${path`/console/clients/${clientId}`}">
+      <form method="post" action="${action}">
         ${formFields(visit)}
+        ${optionalReasonField(visit, action)}
         <input type="hidden" name="active" value="${active ? 'no' : 'yes'}">
         <p class="hint">${hint}</p>
         <button class="${active ? 'danger' : ''}">${title}</button>
@@ -206,12 +209,15 @@ function grants(visit: Visit, { clientId, productIds }: Client, mayChange: boole
 export const switchClientAct: Act = {
   path: '/console/clients/:clientId',
   access: 'admin',
-  perform: (visit, { active }) =>
-    actAndReturn(visit, 'PATCH', path`/clients/${visit.params.clientId ?? ''}`, {
-      body: { active: active === 'yes' },
-      to: path`/console/clients/${visit.params.clientId ?? ''}`,
-      done: active === 'yes' ? 'The client is enabled.' : 'The client is disabled.',
-    }),
+  perform(visit, form) {
+    const own = path`/clients/${visit.params.clientId ?? ''}`
+    const active = form.active === 'yes'
+    return actAndReturn(visit, 'PATCH', own, {
+      body: { active, ...readReason(form) },
+      to: `/console${own}`,
+      done: active ? 'The client is enabled.' : 'The client is disabled.',
+    })
+  },
 }
 
 export const grantProductAct: Act = {

@@ -3,6 +3,7 @@ import { type Content, type Html, html } from '../../listeners/http/html.ts'
 import type { ListedKeySchema } from '../../listeners/private/schemas/keys.ts'
 import { writeCount } from '../amounts.ts'
 import { badge, instant } from '../desk-parts.ts'
+import { isRefused, optionalReasonField } from '../fields.ts'
 import { listed } from '../listing.ts'
 import { formFields, path, type Visit } from '../screen.ts'
 import { bar } from './bars.ts'
@@ -91,23 +92,28 @@ function renderParts(key: Key): Html {
 
 /** Renders the acts on a version: its rotation and its retirement. */
 function acts(visit: Visit, { current, key, state, version }: Key): Content {
-  const form = (act: string, name: string, hint: string) =>
-    html`<details>
+  const form = (action: string, name: string, fields: Content, hint: string) =>
+    html`<details${isRefused(visit, action) && html` open`}>
       <summary>${name}</summary>
-      <form method="post" action="${path`/console/keys/${key}/${act}`}">
+      <form method="post" action="${action}">
         ${formFields(visit)}
-        <input type="hidden" name="version" value="${version}">
+        ${fields}
         <p class="hint">${hint}</p>
         <button>${name}</button>
       </form>
     </details>`
+  const own = path`/console/keys/${key}`
   if (current) {
     return form(
-      'rotate',
+      `${own}/rotate`,
       'Rotate',
+      null,
       'Generates a new version, which becomes active once every process knows it. Data under ' +
         'this version is then re-encrypted where possible.',
     )
   }
-  return state === 'active' && form('retire', 'Retire', 'Refused while the version protects data.')
+  if (state !== 'active') return null
+  const action = `${own}/versions/${version}/retire`
+  const reason = optionalReasonField(visit, action)
+  return form(action, 'Retire', reason, 'Refused while the version protects data.')
 }

@@ -5,6 +5,7 @@ import { ExpiringCardsSchema, KeyWearSchema } from '../../listeners/private/sche
 import { KeyActSchema, ListedKeySchema } from '../../listeners/private/schemas/keys.ts'
 import { instant, renderActor } from '../desk-parts.ts'
 import { actAndReturn } from '../done.ts'
+import { readReason } from '../fields.ts'
 import { list, listed, pages } from '../listing.ts'
 import { type Act, path, type Screen, type Visit } from '../screen.ts'
 import { renderDue, renderExpiries, renderRotations } from './key-calendar.ts'
@@ -50,14 +51,15 @@ export const keysScreen: Screen = {
 const renderActs = (visit: Visit, acts: readonly Static<typeof KeyActSchema>[]): Html =>
   listed(
     'Acts on keys',
-    ['Time', 'Key', 'Act', 'Actor'],
+    ['Time', 'Key', 'Act', 'Actor', 'Reason'],
     acts.map(
-      ({ act, at, clientId, clientName, key }) =>
+      ({ act, at, clientId, clientName, key, reason }) =>
         html`<tr>
           <td>${instant(at)}</td>
           <td><code>${key}</code></td>
           <td>${act}</td>
           <td>${clientId === null ? 'automatic' : renderActor(visit, clientId, clientName)}</td>
+          <td>${reason && html`<bdi class="cut reason" title="${reason}">${reason}</bdi>`}</td>
         </tr>`,
     ),
     'No acts yet. Each rotation, import and retirement of a key is listed here.',
@@ -74,11 +76,14 @@ export const rotateKeyAct: Act = {
 }
 
 export const retireKeyAct: Act = {
-  path: '/console/keys/:key/retire',
+  path: '/console/keys/:key/versions/:version/retire',
   access: ['admin', 'keys.write'],
-  perform: (visit, { version = '' }) =>
-    actAndReturn(visit, 'POST', path`/keys/${visit.params.key ?? ''}/versions/${version}/retire`, {
+  perform(visit, form) {
+    const { key = '', version = '' } = visit.params
+    return actAndReturn(visit, 'POST', path`/keys/${key}/versions/${version}/retire`, {
+      body: readReason(form),
       to: '/console/keys',
-      done: `Version ${version} of the key ${visit.params.key} is retired.`,
-    }),
+      done: `Version ${version} of the key ${key} is retired.`,
+    })
+  },
 }

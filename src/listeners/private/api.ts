@@ -95,10 +95,16 @@ export const keysAct = { access: ['admin', 'keys.write'], repeatable: true } as 
 /** The same with a body. */
 export const keysChange = { ...keysAct, bodyRequired: true } as const
 
-/** Returns the requester of an administrative act, from its token. */
-export const createRequester = (request: FastifyRequest): Requester => {
+/**
+ * Returns the requester of an administrative act, from its token.
+ * @param reason the reason in the request; null without one.
+ */
+export const createRequester = (
+  request: FastifyRequest,
+  reason: string | null = null,
+): Requester => {
   const { carriesOut, clientId } = requireCaller(request)
-  return { clientId, requestId: request.id, approvedBy: carriesOut?.approvedBy ?? null }
+  return { clientId, requestId: request.id, approvedBy: carriesOut?.approvedBy ?? null, reason }
 }
 
 /** Parses the client id in a path. @throws `Problem` `not_found` when it is no client id. */

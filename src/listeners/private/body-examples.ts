@@ -1,6 +1,7 @@
 const publicToken = '4820117360'
 const reason = 'The cardholder called and was identified.'
 const act = { reason }
+const audited = 'Ticket 4711: the yearly rotation.'
 
 const zoneKey = {
   family: 'zone',
@@ -55,7 +56,7 @@ export const bodyExamples: Readonly<Record<string, object>> = {
   reportDelivery: { deliveryStatus: 'Shipped' },
   generateKey: { ...zoneKey, algorithm: 'AES', lengthBytes: 16 },
   rotateKey: {},
-  rotateMasterKey: {},
+  rotateMasterKey: { reason: audited },
   importKey: {
     ...zoneKey,
     zoneMasterKey: 'zone-master-a',
@@ -65,9 +66,15 @@ export const bodyExamples: Readonly<Record<string, object>> = {
       '07E2E417C07156A27E8E31DA05F7425509593D03A457DC34',
     keyCheckValue,
   },
-  exportKey: { key: 'zone-a', clientId: 'demo-network', zoneMasterKey: 'zone-master-a' },
-  retireKey: {},
-  retireZoneKey: { key: 'zone-a', clientId: 'demo-network' },
+  exportKey: {
+    key: 'zone-a',
+    clientId: 'demo-network',
+    zoneMasterKey: 'zone-master-a',
+    reason: audited,
+  },
+  retireKey: { reason: audited },
+  deleteKey: { reason: audited },
+  retireZoneKey: { key: 'zone-a', clientId: 'demo-network', reason: audited },
   openComponentEntry: {
     family: 'zone-master',
     key: 'zone-master-a',
@@ -110,12 +117,12 @@ export const bodyExamples: Readonly<Record<string, object>> = {
     scopes: ['cards.read', 'cards.write'],
     productIds: [1001],
   },
-  changeClient: { scopes: ['cards.read'] },
+  changeClient: { scopes: ['cards.read'], reason: 'Ticket 4713: it no longer issues cards.' },
   rotateClientSecret: { overlapHours: 24 },
   confirmClient: { credentialsVersion: 1 },
   grantProduct: {},
   createZone: { clientId: 'network-1', clientName: 'Example network' },
-  retireZone: {},
+  retireZone: { reason: 'Ticket 4712: the contract has ended.' },
   createLink: {
     linkName: 'switch-1',
     networkId: 'demo-network',

@@ -25,6 +25,7 @@ import * as limits from './schemas/limits.ts'
 import * as links from './schemas/links.ts'
 import * as people from './schemas/people.ts'
 import * as products from './schemas/products.ts'
+import * as reasons from './schemas/reasons.ts'
 import * as webhooks from './schemas/webhooks.ts'
 
 const description = `The interface for card networks, operators and monitoring. Client systems
@@ -97,6 +98,7 @@ export const privateDescription = (
     ...links,
     ...people,
     ...products,
+    ...reasons,
     ...webhooks,
     AuthorizationSchema,
     MessageResultSchema,

@@ -18,13 +18,14 @@ interface OperatorAct extends Pick<NewAct, 'act' | 'subject'> {
   readonly details: object
 }
 
-/** Records an operator's act, in the transaction of its change. */
+/** Records an operator's act with its reason, in the transaction of its change. */
 export async function recordAct(
   connection: Connection,
-  { clientId, requestId }: Requester,
-  { details, ...act }: OperatorAct,
+  { clientId, reason, requestId }: Requester,
+  { details: members, ...act }: OperatorAct,
 ): Promise<void> {
-  await insertAct(connection, { ...act, details: JSON.stringify(details), clientId, requestId })
+  const details = JSON.stringify({ ...members, ...(reason && { reason }) })
+  await insertAct(connection, { ...act, details, clientId, requestId })
 }
 
 /** Records that the configuration registered or changed a client at a start. */
@@ -45,11 +46,12 @@ export interface KeyAct extends Partial<Requester> {
   readonly key: string
 }
 
-/** Records an act on a key, in the transaction of its change. */
+/** Records an act on a key with its reason, in the transaction of its change. */
 export async function recordKeyAct(connection: Connection, keyAct: KeyAct): Promise<void> {
-  const { act, clientId = null, key, requestId = null } = keyAct
+  const { act, clientId = null, key, reason, requestId = null } = keyAct
   const subject = { subjectKind: 'key', subject: key } as const
-  await insertAct(connection, { act, ...subject, details: '{}', clientId, requestId })
+  const details = JSON.stringify(reason ? { reason } : {})
+  await insertAct(connection, { act, ...subject, details, clientId, requestId })
 }
 
 export type { ActPosition }
@@ -82,7 +84,11 @@ async function nameActors<Row extends Pick<NewAct, 'clientId'>>(
 
 /** An act on a key, with its position in the list. */
 type ListedKeyAct = Pick<KeyActRow, 'number' | 'at' | 'act' | 'clientId' | 'requestId'> &
-  NamedActor & { readonly key: string }
+  NamedActor & {
+    readonly key: string
+    /** Null without one. */
+    readonly reason: string | null
+  }
 
 /** Lists acts on keys, newest first. */
 export async function listKeyActs(
@@ -91,7 +97,10 @@ export async function listKeyActs(
   limit: number,
 ): Promise<ListedKeyAct[]> {
   const rows = await nameActors(database, await listKeyActRows(database, after ?? newestAct, limit))
-  return rows.map(({ details: _, subject: key, subjectKind: __, ...act }) => ({ ...act, key }))
+  return rows.map(({ details, subject: key, subjectKind: _, ...act }) => {
+    const { reason = null } = JSON.parse(details) as { readonly reason?: string }
+    return { ...act, key, reason }
+  })
 }
 
 /** Returns the members of a record that a change sets to other values, before and after. */

@@ -167,13 +167,13 @@ const samples: Readonly<Record<string, () => Promise<Sample>>> = {
     await service.keys.hsm.refreshKeys()
     return { path: '//keys/cvk/versions/1/retire' }
   },
-  'DELETE /keys/:key/versions/:version': async () => {
+  'POST /keys/:key/versions/:version/delete': async () => {
     // Nothing was made under the first version, and its last use is over.
     await sql(
       service.database,
       `update hsm_key set retired_at = now() - interval '1 hour' where retired_at is not null`,
     )
-    return { path: '//keys/cvk/versions/1' }
+    return { path: '//keys/cvk/versions/1/delete' }
   },
   'POST /keys/import': async () => {
     const zoneMasterKey = await bringZoneMasterKey('zmk-in')

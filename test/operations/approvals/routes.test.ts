@@ -91,12 +91,12 @@ const routesThatChange: Readonly<Record<string, NeedsTwo | string>> = {
       },
     ],
   },
-  'DELETE /keys/:key/versions/:version': {
+  'POST /keys/:key/versions/:version/delete': {
     kinds: ['key-deletion'],
     asks: [
       async () => {
         const made = await administer('POST', '/keys', { family: 'installation', key: 'pvk' })
-        return { path: `/keys/pvk/versions/${made.version}` }
+        return { path: `/keys/pvk/versions/${made.version}/delete` }
       },
     ],
   },
@@ -251,6 +251,17 @@ const approve = (person: Person, { approvalId, payloadHash }: Record<string, str
 const stateOf = async ({ approvalId }: Record<string, string>) =>
   (await callAs(service, sol, 'GET', `/approvals/${approvalId}`)).body
 
+/** Whether an entry of the audit log has this reason. */
+const isInAuditLog = async (reason: string): Promise<boolean> => {
+  await enterAll(service.database)
+  const entries = await sql(
+    service.database,
+    `select 1 as "one" from audit_entry where text like $1`,
+    [`%"reason":"${reason}"%`],
+  )
+  return entries.length > 0
+}
+
 let drawn = 0
 const unique = (word: string): string => {
   drawn += 1
@@ -366,9 +377,10 @@ for (const [route, needs] of Object.entries(routesThatChange)) {
   if (typeof needs === 'string') continue
   const [method = ''] = route.split(' ')
   for (const [at, prepare] of needs.asks.entries()) {
-    test(`${route} (${at + 1}) is done for no person alone, and for no client with one of those behind it`, async () => {
+    test(`${route} (${at + 1}) needs an independent person, and is recorded with its reason`, async () => {
       const { body, path } = await prepare()
-      const given = body ? { body } : {}
+      const reason = unique('Ticket')
+      const given = { body: { ...body, reason } }
       const scopes = ['admin', 'support.write']
       const asClient = await callAsClient(service, clientId, scopes, method, path, given)
       assert.equal(asClient.status, 202, JSON.stringify(asClient.body))
@@ -392,6 +404,9 @@ for (const [route, needs] of Object.entries(routesThatChange)) {
       const done = await stateOf(asPerson.body)
       assert.equal(done.state, 'done', JSON.stringify(done.outcome))
       assert.ok(needs.kinds.includes(done.kind), done.kind)
+      assert.equal(asPerson.body.reason, reason)
+      // Acts on cards seal their reason beside the event instead.
+      assert.equal(await isInAuditLog(reason), done.kind !== 'unblock-cards')
       // Nothing waits for the next test.
       await callAs(service, sol, 'POST', `/approvals/${asClient.body.approvalId}/refuse`, {
         body: { reason: 'It is done by the other' },

@@ -159,7 +159,7 @@ test('a PAN that was issued under one version of its fingerprint is taken under 
 })
 
 test('a version is forgotten only when it is retired and nothing is under it', async () => {
-  const active = await administer('DELETE', '//keys/pan/versions/1')
+  const active = await administer('POST', '//keys/pan/versions/1/delete')
   assert.deepEqual([active.status, active.json.code], [409, 'key_in_use'])
   await rotate('pan')
   const second = await administer('POST', '//keys/pan/rotate')
@@ -182,13 +182,13 @@ test('a version is forgotten only when it is retired and nothing is under it', a
       sealed,
     ])
   await put(under1)
-  assert.equal((await administer('DELETE', '//keys/pan/versions/1')).json.code, 'key_in_use')
+  assert.equal((await administer('POST', '//keys/pan/versions/1/delete')).json.code, 'key_in_use')
   await put(card.sealed)
   await sql(
     service.database,
     `update hsm_key set retired_at = now() where key_name = 'pan' and key_version = 1`,
   )
-  const early = await administer('DELETE', '//keys/pan/versions/1')
+  const early = await administer('POST', '//keys/pan/versions/1/delete')
   assert.equal(
     early.json.code,
     'key_in_use',
@@ -200,9 +200,9 @@ test('a version is forgotten only when it is retired and nothing is under it', a
     `update hsm_key set retired_at = now() - interval '5 seconds'
      where key_name = 'pan' and key_version = 1`,
   )
-  assert.equal((await administer('DELETE', '//keys/pan/versions/1')).status, 204)
+  assert.equal((await administer('POST', '//keys/pan/versions/1/delete')).status, 204)
   assert.equal(await stateOf('pan', 1), undefined)
-  assert.equal((await administer('DELETE', '//keys/pan/versions/1')).status, 404)
+  assert.equal((await administer('POST', '//keys/pan/versions/1/delete')).status, 404)
 })
 
 test('a row that does not open keeps its own key from retiring, and no other', async () => {

@@ -17,9 +17,9 @@ test('an error of an act on keys says what to do next', async () => {
   for (const [method, path, body, next] of [
     ['POST', '//keys/nobody/rotate', undefined, /List the keys\.$/],
     ['POST', '//keys/cvk/versions/9/retire', undefined, /List the keys\.$/],
-    ['DELETE', '//keys/cvk/versions/9', undefined, /List the keys\.$/],
+    ['POST', '//keys/cvk/versions/9/delete', undefined, /List the keys\.$/],
     ['POST', '//keys/cvk/versions/1/retire', undefined, /Rotate the key or wait, then retry\.$/],
-    ['DELETE', '//keys/cvk/versions/1', undefined, /Retire it or wait, then retry\.$/],
+    ['POST', '//keys/cvk/versions/1/delete', undefined, /Retire it or wait, then retry\.$/],
     ['POST', '//keys/pvk/versions/2/retire', undefined, /pending .* Delete it, or rotate to it\.$/],
     ['POST', '//keys/zones/retire', { key: 'nobody' }, /List the keys, and retry/],
     ['POST', '//keys/export', { ...cvk, version: 9 }, /List the keys, and retry/],

@@ -110,7 +110,7 @@ test('no act on a version is done without being on record, whoever does it', asy
      where key_name = 'pan' and key_version = 1`,
   )
   await assertRecorded(/^pan\/1 deleted by demo-admin$/, () =>
-    administer('DELETE', '//keys/pan/versions/1'),
+    administer('POST', '//keys/pan/versions/1/delete'),
   )
 })
 

@@ -25,14 +25,8 @@ const openers: Readonly<Record<string, () => Promise<readonly TestService[]>>> =
   },
 }
 
-const ask = (
-  service: TestService,
-  path: string,
-  key: string | null,
-  body?: object,
-  method = 'POST',
-) =>
-  service.call(method, `/${path}`, {
+const ask = (service: TestService, path: string, key: string | null, body?: object) =>
+  service.call('POST', `/${path}`, {
     as: 'admin',
     listener: 'private',
     headers: key === null ? {} : { 'idempotency-key': key },
@@ -133,7 +127,7 @@ for (const [where, open] of Object.entries(openers)) {
       await activateKey(service.database, 'cvk', '1 hour')
       const keys = [randomUUID(), randomUUID()]
       const retire = () => ask(service, '/keys/cvk/versions/1/retire', keys[0] ?? '')
-      const forget = () => ask(service, '/keys/cvk/versions/1', keys[1] ?? '', undefined, 'DELETE')
+      const forget = () => ask(service, '/keys/cvk/versions/1/delete', keys[1] ?? '')
       assert.equal((await retire()).status, 204)
       await sql(
         service.database,

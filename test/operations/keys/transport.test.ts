@@ -270,7 +270,7 @@ test('keys of chips whose numbers differ are brought to one number again, as key
     return json.version as number
   }
   const drop = async (key: string, version: number) =>
-    assert.equal((await ask('DELETE', `//keys/${key}/versions/${version}`)).status, 204)
+    assert.equal((await ask('POST', `//keys/${key}/versions/${version}/delete`)).status, 204)
   // The blocks of a producer.
   for (const key of chipKeyNames) {
     const version = await make(key, true)

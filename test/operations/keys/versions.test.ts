@@ -29,7 +29,7 @@ test('the number of a version, and so its key id, is never given to another key'
   assert.deepEqual([first.status, first.json.version], [201, 2], first.text)
   const seen = await published()
   assert.deepEqual(Object.keys(seen), ['token-signing-1', 'token-signing-2'])
-  assert.equal((await administer('DELETE', '//keys/token-signing/versions/2')).status, 204)
+  assert.equal((await administer('POST', '//keys/token-signing/versions/2/delete')).status, 204)
   const second = await generate()
   assert.deepEqual([second.status, second.json.version], [201, 3])
   const now = await published()
@@ -39,12 +39,12 @@ test('the number of a version, and so its key id, is never given to another key'
 
 test('the only version of a key is not deleted: the next would have its number', async () => {
   const { administer } = subjectOf(service)
-  const path = '//keys/card-data-pin/versions/1'
+  const path = '//keys/card-data-pin/versions/1/delete'
   // Made by an operator before the installation has made its own.
   await sql(service.database, `delete from hsm_key where key_name = 'card-data-pin'`)
   const made = await administer('POST', '//keys', { family: 'installation', key: 'card-data-pin' })
   assert.deepEqual([made.status, made.json.version], [201, 1], made.text)
-  const refused = await administer('DELETE', path)
+  const refused = await administer('POST', path)
   assert.deepEqual([refused.status, refused.json.code], [409, 'key_in_use'])
 })
 

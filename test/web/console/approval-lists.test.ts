@@ -76,6 +76,36 @@ test('an approver sees what a client loses and gets, as long as the request wait
   assert.match(over.text, /Withdrawn.*Not executed.*It was withdrawn, and is not executed/s)
 })
 
+/** Enables or disables an administrator as a security officer does, by the form of its page. */
+const switchAdministrator = async (active: 'yes' | 'no', reason: string) => {
+  const officer = openBrowser()
+  await officer.visit(linkOf(service, 'Sol Security'))
+  const address = `${service.url('')}/console/clients/demo-admin`
+  const form = await officer.visit(address)
+  return officer.send(address, { ...hiddenFields(form), active, reason })
+}
+
+test('an administrator is enabled for a reason, which the approver reads', async () => {
+  const asked = await switchAdministrator('yes', 'Ticket 4711: back from leave')
+  assert.equal(asked.status, 200, asked.text)
+  assert.ok(asked.text.includes('<bdi>Ticket 4711: back from leave</bdi>'), asked.text)
+  const page = await browser.visit(`${service.url('')}/console/approvals`)
+  assert.ok(page.text.includes('title="Ticket 4711: back from leave"'))
+})
+
+test('a request of the console without a reason says that it has none', async () => {
+  const asked = await switchAdministrator('yes', ' ')
+  assert.equal(asked.status, 200, asked.text)
+  assert.match(asked.text, /The request has no reason\. Ask the requester\./)
+})
+
+test('a form with a card number in its reason is refused and shown open with its fault', async () => {
+  const refused = await switchAdministrator('yes', 'For 4111111111111111')
+  assert.equal(refused.status, 422, refused.text)
+  assert.match(refused.text, /<details open>\s*<summary>Disable/)
+  assert.match(refused.text, /<p class="fault"[^>]*>[^<]*card number/)
+})
+
 test('the list shows the reason of a request, and the whole reason stands first on its page', async () => {
   const reason = 'An outage of the network on Friday, "case 2210", counted <b>each</b> PIN twice'
   const support = openBrowser()

@@ -811,7 +811,7 @@ export interface paths {
         readonly patch?: never;
         readonly trace?: never;
     };
-    readonly "/keys/{key}/versions/{version}": {
+    readonly "/keys/{key}/versions/{version}/delete": {
         readonly parameters: {
             readonly query?: never;
             readonly header?: never;
@@ -820,9 +820,9 @@ export interface paths {
         };
         readonly get?: never;
         readonly put?: never;
-        readonly post?: never;
         /** Delete */
-        readonly delete: operations["deleteKey"];
+        readonly post: operations["deleteKey"];
+        readonly delete?: never;
         readonly options?: never;
         readonly head?: never;
         readonly patch?: never;
@@ -2005,6 +2005,13 @@ export interface components {
             readonly clientName: string | null;
             readonly requestId: string;
         };
+        readonly ActReason: {
+            /**
+             * @description The reason, which the approver reads. It stays in the audit log: give no
+             *     personal data.
+             */
+            readonly reason?: string;
+        };
         readonly AdministeredProduct: {
             readonly productId: number;
             /**
@@ -2823,6 +2830,11 @@ export interface components {
             readonly active?: boolean;
             /** @description Whether its tokens are bound to its TLS certificate (RFC 8705). */
             readonly certificateBoundTokens?: boolean;
+            /**
+             * @description The reason, which the approver reads. It stays in the audit log: give no
+             *     personal data.
+             */
+            readonly reason?: string;
         };
         readonly ChangeLink: {
             /**
@@ -2856,6 +2868,11 @@ export interface components {
             /** @description The zone master key for key exchange on the link. */
             readonly zoneMasterKey?: string | null;
             readonly active?: boolean;
+            /**
+             * @description The reason, which the approver reads. It stays in the audit log: give no
+             *     personal data.
+             */
+            readonly reason?: string;
         };
         readonly ChangeProduct: {
             /**
@@ -3316,6 +3333,11 @@ export interface components {
             readonly productIds?: readonly number[];
             /** @description Whether its tokens are bound to its TLS certificate (RFC 8705). */
             readonly certificateBoundTokens?: boolean;
+            /**
+             * @description The reason, which the approver reads. It stays in the audit log: give no
+             *     personal data.
+             */
+            readonly reason?: string;
         };
         readonly CreateLink: {
             /**
@@ -3354,6 +3376,11 @@ export interface components {
             readonly peers?: readonly string[];
             /** @description The zone master key for key exchange on the link. */
             readonly zoneMasterKey?: string | null;
+            /**
+             * @description The reason, which the approver reads. It stays in the audit log: give no
+             *     personal data.
+             */
+            readonly reason?: string;
         };
         readonly CreateProduct: {
             readonly productId: number;
@@ -3469,6 +3496,11 @@ export interface components {
             readonly jwks?: {
                 readonly [key: string]: unknown;
             };
+            /**
+             * @description The reason, which the approver reads. It stays in the audit log: give no
+             *     personal data.
+             */
+            readonly reason?: string;
         };
         readonly CreatedClient: {
             readonly clientId: string;
@@ -4148,6 +4180,8 @@ export interface components {
             /** @description The name of the person or the client; null if it is not known. */
             readonly clientName: string | null;
             readonly requestId: string | null;
+            /** @description The reason in the request; null without one. */
+            readonly reason: string | null;
         };
         readonly KeyWear: {
             readonly key: string;
@@ -5404,6 +5438,11 @@ export interface components {
              *     from 256 random bits. Required if another person approves this.
              */
             readonly secretHash?: string;
+            /**
+             * @description The reason, which the approver reads. It stays in the audit log: give no
+             *     personal data.
+             */
+            readonly reason?: string;
         };
         readonly RotatedClientSecret: {
             readonly clientId: string;
@@ -8965,10 +9004,19 @@ export interface operations {
         };
         readonly requestBody: {
             readonly content: {
-                /** @example {} */
+                /**
+                 * @example {
+                 *       "reason": "Ticket 4711: the yearly rotation."
+                 *     }
+                 */
                 readonly "application/json": {
                     /** @description Three bytes or more, in hexadecimal. */
                     readonly keyCheckValue?: string;
+                    /**
+                     * @description The reason, which the approver reads. It stays in the audit log:
+                     *     give no personal data.
+                     */
+                    readonly reason?: string;
                 };
             };
         };
@@ -9193,7 +9241,8 @@ export interface operations {
                  * @example {
                  *       "key": "zone-a",
                  *       "clientId": "demo-network",
-                 *       "zoneMasterKey": "zone-master-a"
+                 *       "zoneMasterKey": "zone-master-a",
+                 *       "reason": "Ticket 4711: the yearly rotation."
                  *     }
                  */
                 readonly "application/json": {
@@ -9209,6 +9258,11 @@ export interface operations {
                      *     card number.
                      */
                     readonly zoneMasterKey: string;
+                    /**
+                     * @description The reason, which the approver reads. It stays in the audit log:
+                     *     give no personal data.
+                     */
+                    readonly reason?: string;
                 };
             };
         };
@@ -9294,8 +9348,12 @@ export interface operations {
         };
         readonly requestBody?: {
             readonly content: {
-                /** @example {} */
-                readonly "application/json": components["schemas"]["EmptyBody"];
+                /**
+                 * @example {
+                 *       "reason": "Ticket 4711: the yearly rotation."
+                 *     }
+                 */
+                readonly "application/json": components["schemas"]["ActReason"];
             };
         };
         readonly responses: {
@@ -9386,7 +9444,16 @@ export interface operations {
             };
             readonly cookie?: never;
         };
-        readonly requestBody?: never;
+        readonly requestBody?: {
+            readonly content: {
+                /**
+                 * @example {
+                 *       "reason": "Ticket 4711: the yearly rotation."
+                 *     }
+                 */
+                readonly "application/json": components["schemas"]["ActReason"];
+            };
+        };
         readonly responses: {
             /** @description Accepted */
             readonly 202: {
@@ -9435,6 +9502,8 @@ export interface operations {
                     readonly "application/problem+json": components["schemas"]["Problem"];
                 };
             };
+            readonly 413: components["responses"]["BodyTooLarge"];
+            readonly 415: components["responses"]["UnsupportedMediaType"];
             readonly 421: components["responses"]["MisdirectedRequest"];
             /**
              * @description `validation_failed`: The request has members that are not valid.
@@ -9475,7 +9544,8 @@ export interface operations {
                 /**
                  * @example {
                  *       "key": "zone-a",
-                 *       "clientId": "demo-network"
+                 *       "clientId": "demo-network",
+                 *       "reason": "Ticket 4711: the yearly rotation."
                  *     }
                  */
                 readonly "application/json": {
@@ -9485,6 +9555,11 @@ export interface operations {
                      */
                     readonly key: string;
                     readonly clientId?: string;
+                    /**
+                     * @description The reason, which the approver reads. It stays in the audit log:
+                     *     give no personal data.
+                     */
+                    readonly reason?: string;
                 };
             };
         };
@@ -10398,7 +10473,8 @@ export interface operations {
                  * @example {
                  *       "scopes": [
                  *         "cards.read"
-                 *       ]
+                 *       ],
+                 *       "reason": "Ticket 4713: it no longer issues cards."
                  *     }
                  */
                 readonly "application/json": components["schemas"]["ChangeClient"];
@@ -11045,8 +11121,12 @@ export interface operations {
         };
         readonly requestBody?: {
             readonly content: {
-                /** @example {} */
-                readonly "application/json": components["schemas"]["EmptyBody"];
+                /**
+                 * @example {
+                 *       "reason": "Ticket 4712: the contract has ended."
+                 *     }
+                 */
+                readonly "application/json": components["schemas"]["ActReason"];
             };
         };
         readonly responses: {

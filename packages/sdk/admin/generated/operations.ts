@@ -37,7 +37,7 @@ export const operationTable = {
   createLink: { method: 'POST', path: '/links', calls: 'keyed' },
   createProduct: { method: 'POST', path: '/products', calls: 'keyed' },
   createZone: { method: 'POST', path: '/zones', calls: 'keyed' },
-  deleteKey: { method: 'DELETE', path: '/keys/{key}/versions/{version}', calls: 'keyed' },
+  deleteKey: { method: 'POST', path: '/keys/{key}/versions/{version}/delete', calls: 'keyed' },
   deleteSnapshot: { method: 'DELETE', path: '/sandbox/snapshots/{snapshotName}', calls: 'once' },
   disableAnyWebhook: {
     method: 'POST',

@@ -93,10 +93,11 @@ export function createClientRoute({ administration, app }: privateApi.PrivateApi
       },
     },
     async (request, reply) => {
+      const { reason = null, ...draft } = request.body
       const answer = await clientOperations.createClient(
         administration,
-        privateApi.createRequester(request),
-        request.body,
+        privateApi.createRequester(request, reason),
+        draft,
         repeatable(request),
       )
       const client = clientAnswer(markReplay(reply, answer))
@@ -137,18 +138,19 @@ export function changeClientRoute({ administration, app, approvals }: privateApi
       },
     },
     async (request, reply) => {
+      const { reason = null, ...draft } = request.body
       const answer = await clientOperations.changeClient(
         administration,
-        privateApi.createRequester(request),
+        privateApi.createRequester(request, reason),
         {
           clientId: privateApi.parseClientId(request),
-          draft: request.body,
+          draft,
           assertAllowed: (before) =>
             judgeAgain(
               approvals,
               request,
-              listChangeKinds(before, request.body),
-              findScopeFault(before, request.body),
+              listChangeKinds(before, draft),
+              findScopeFault(before, draft),
             ),
         },
         repeatable(request),
@@ -194,7 +196,7 @@ export function rotateClientSecretRoute({
     async (request, reply) => {
       const answer = await rotateClientSecret(
         administration,
-        privateApi.createRequester(request),
+        privateApi.createRequester(request, request.body?.reason),
         {
           clientId: privateApi.parseClientId(request),
           overlapHours: request.body?.overlapHours ?? 24,

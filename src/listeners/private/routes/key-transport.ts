@@ -4,6 +4,7 @@ import { markReplay, repeatable } from '../../http/repeatable.ts'
 import { closed } from '../../http/validation.ts'
 import { createRequester, keysChange, type PrivateApi } from '../api.ts'
 import * as keySchemas from '../schemas/keys.ts'
+import { actReason } from '../schemas/reasons.ts'
 
 const tags = ['Keys']
 const keyBlock = Type.String({ minLength: 16, maxLength: 9_999, pattern: '^[\\x20-\\x7e]+$' })
@@ -63,6 +64,7 @@ export function exportKeyRoute({ app, keys }: PrivateApi): void {
             version: Type.Optional(Type.Integer({ minimum: 1, maximum: keySchemas.versionMax })),
             clientId: keySchemas.targetMembers.clientId,
             zoneMasterKey: keySchemas.keyName,
+            reason: actReason,
           },
           closed,
         ),
@@ -76,12 +78,10 @@ export function exportKeyRoute({ app, keys }: PrivateApi): void {
       },
     },
     async (request, reply) => {
-      const { clientId = null, key, version = null, zoneMasterKey } = request.body
+      const { clientId = null, key, reason, version = null, zoneMasterKey } = request.body
       const asked = { key, version, clientId, zoneMasterKey }
-      return markReplay(
-        reply,
-        await exportKey(keys, createRequester(request), asked, repeatable(request)),
-      )
+      const operator = createRequester(request, reason)
+      return markReplay(reply, await exportKey(keys, operator, asked, repeatable(request)))
     },
   )
 }

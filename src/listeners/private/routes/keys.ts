@@ -15,6 +15,7 @@ import { markReplay, noContent, repeatable } from '../../http/repeatable.ts'
 import { closed } from '../../http/validation.ts'
 import { createRequester, keysAct, keysChange, keysRead, type PrivateApi } from '../api.ts'
 import * as keySchemas from '../schemas/keys.ts'
+import { ActReasonSchema, actReason } from '../schemas/reasons.ts'
 import { parseActPosition } from './audit.ts'
 
 const tags = ['Keys']
@@ -139,7 +140,10 @@ export function rotateMasterKeyRoute({ app, keys }: PrivateApi): void {
         operationId: 'rotateMasterKey',
         summary: 'Rotate the master key',
         tags,
-        body: Type.Object({ keyCheckValue: Type.Optional(keySchemas.checkValue) }, closed),
+        body: Type.Object(
+          { keyCheckValue: Type.Optional(keySchemas.checkValue), reason: actReason },
+          closed,
+        ),
         response: {
           200: Type.Object({
             before: Type.String(),
@@ -150,8 +154,9 @@ export function rotateMasterKeyRoute({ app, keys }: PrivateApi): void {
       },
     },
     async (request, reply) => {
-      const checkValue = request.body.keyCheckValue?.toUpperCase() ?? null
-      const operator = createRequester(request)
+      const { keyCheckValue, reason } = request.body
+      const checkValue = keyCheckValue?.toUpperCase() ?? null
+      const operator = createRequester(request, reason)
       return markReplay(
         reply,
         await rotateMasterKey(keys, operator, checkValue, repeatable(request)),
@@ -173,20 +178,21 @@ export function endKeyRoutes({ app, keys }: PrivateApi): void {
         summary: 'Retire',
         tags,
         params: keySchemas.VersionParamsSchema,
+        body: ActReasonSchema,
         ...none,
       },
     },
     async (request, reply) => {
       const { key, version } = keySchemas.parseKeyVersion(request)
-      const operator = createRequester(request)
+      const operator = createRequester(request, request.body?.reason)
       return noContent(
         reply,
         await retireKey(keys, operator, { keyName: key, keyVersion: version }, repeatable(request)),
       )
     },
   )
-  app.delete(
-    '/keys/:key/versions/:version',
+  app.post(
+    '/keys/:key/versions/:version/delete',
     {
       config: { ...keysAct, problems: ['key_in_use'], approval: { kinds: ['key-deletion'] } },
       schema: {
@@ -194,12 +200,13 @@ export function endKeyRoutes({ app, keys }: PrivateApi): void {
         summary: 'Delete',
         tags,
         params: keySchemas.VersionParamsSchema,
+        body: ActReasonSchema,
         ...none,
       },
     },
     async (request, reply) => {
       const { key, version } = keySchemas.parseKeyVersion(request)
-      const operator = createRequester(request)
+      const operator = createRequester(request, request.body?.reason)
       return noContent(
         reply,
         await deleteKey(keys, operator, { keyName: key, keyVersion: version }, repeatable(request)),
@@ -219,19 +226,23 @@ export function retireZoneKeyRoute({ app, keys }: PrivateApi): void {
         summary: 'Retire a zone key or a zone master key',
         tags,
         body: Type.Object(
-          { key: keySchemas.keyName, clientId: keySchemas.targetMembers.clientId },
+          {
+            key: keySchemas.keyName,
+            clientId: keySchemas.targetMembers.clientId,
+            reason: actReason,
+          },
           closed,
         ),
         ...none,
       },
     },
     async (request, reply) => {
-      const { clientId = null, key } = request.body
+      const { clientId = null, key, reason } = request.body
       return noContent(
         reply,
         await retireNamedKey(
           keys,
-          createRequester(request),
+          createRequester(request, reason),
           { key, clientId },
           repeatable(request),
         ),

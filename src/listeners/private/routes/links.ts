@@ -112,10 +112,11 @@ export function createLinkRoute({ app, links }: PrivateApi): void {
         peers = [],
         tls = false,
         zoneMasterKey = null,
+        reason = null,
         ...given
       } = request.body
       const link = { ...given, certificates, peers, tls, zoneMasterKey, active: true }
-      const operator = createRequester(request)
+      const operator = createRequester(request, reason)
       const answer = await linkOperations.createLink(links, operator, link, repeatable(request))
       return reply.code(201).send(linkAnswer(markReplay(reply, answer)))
     },
@@ -144,8 +145,9 @@ export function changeLinkRoute({ app, links }: PrivateApi): void {
       },
     },
     async (request, reply) => {
-      const change = { ...request.body, linkName: parseLinkName(request.params.linkName) }
-      const operator = createRequester(request)
+      const { reason = null, ...settings } = request.body
+      const change = { ...settings, linkName: parseLinkName(request.params.linkName) }
+      const operator = createRequester(request, reason)
       const answer = await linkOperations.changeLink(links, operator, change, repeatable(request))
       return linkAnswer(markReplay(reply, answer))
     },
@@ -155,7 +157,7 @@ export function changeLinkRoute({ app, links }: PrivateApi): void {
 type LinkChange = Static<typeof ChangeLinkSchema>
 
 /** Whether a change only disables a link. */
-const isDisabling = ({ active, ...others }: LinkChange): boolean =>
+const isDisabling = ({ active, reason: _, ...others }: LinkChange): boolean =>
   active === false && Object.keys(others).length === 0
 
 /** @throws `Problem` `not_found` if the text cannot be the name of a link. */

@@ -3,11 +3,11 @@ import { createClient } from '../../../operations/clients/clients.ts'
 import { listZones, retireZone, type ZoneRecord } from '../../../operations/keys/zones.ts'
 import { cutPage, PageQuerySchema, parseLimit } from '../../http/pages.ts'
 import { markReplay, repeatable } from '../../http/repeatable.ts'
-import { EmptyBodySchema } from '../../http/validation.ts'
 import * as privateApi from '../api.ts'
 import { approvalByBody } from '../approval-gate.ts'
 import { findKeyFault } from '../client-approvals.ts'
 import { CreateZoneSchema, ZoneSchema } from '../schemas/clients.ts'
+import { ActReasonSchema } from '../schemas/reasons.ts'
 
 const tags = ['Zones']
 
@@ -68,10 +68,11 @@ export function createZoneRoute({ administration, app }: privateApi.PrivateApi):
       },
     },
     async (request, reply) => {
+      const { reason = null, ...draft } = request.body
       const answer = await createClient(
         administration,
-        privateApi.createRequester(request),
-        { ...request.body, kind: 'network', scopes: ['authorizations.write'] },
+        privateApi.createRequester(request, reason),
+        { ...draft, kind: 'network', scopes: ['authorizations.write'] },
         repeatable(request),
       )
       const { active, clientId, clientName, clientSecret } = markReplay(reply, answer)
@@ -91,13 +92,13 @@ export function retireZoneRoute({ administration, app }: privateApi.PrivateApi):
         summary: 'Retire a card network with all of its keys',
         tags,
         params: Type.Object({ clientId: Type.String() }),
-        body: EmptyBodySchema,
+        body: ActReasonSchema,
         response: { 200: ZoneSchema },
       },
     },
     async (request, reply) => {
       const clientId = privateApi.parseClientId(request)
-      const operator = privateApi.createRequester(request)
+      const operator = privateApi.createRequester(request, request.body?.reason)
       return zoneAnswer(
         markReplay(
           reply,

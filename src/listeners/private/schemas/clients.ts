@@ -1,6 +1,7 @@
 import Type from 'typebox'
 import { integerMax } from '../../../domain/identifiers.ts'
 import { closed, optional, productId } from '../../http/validation.ts'
+import { actReason } from './reasons.ts'
 
 const clientName = Type.String({ minLength: 1, maxLength: 100, format: 'plain-text' })
 const kinds = ['client', 'network', 'admin'] as const
@@ -37,6 +38,7 @@ export const CreateClientSchema = Type.Object(
     jwks: Type.Optional(jwks),
     productIds: Type.Optional(productIds),
     certificateBoundTokens: Type.Optional(certificateBoundTokens),
+    reason: actReason,
   },
   closed,
 )
@@ -49,12 +51,13 @@ export const ChangeClientSchema = Type.Object(
     productIds: Type.Optional(productIds),
     active: Type.Optional(Type.Boolean()),
     certificateBoundTokens: Type.Optional(certificateBoundTokens),
+    reason: actReason,
   },
   closed,
 )
 
 export const CreateZoneSchema = Type.Object(
-  { clientId, clientName, jwks: Type.Optional(jwks) },
+  { clientId, clientName, jwks: Type.Optional(jwks), reason: actReason },
   closed,
 )
 
@@ -81,6 +84,7 @@ export const RotateSecretSchema = Type.Object(
           'random bits. Required if another person approves this.',
       }),
     ),
+    reason: actReason,
   },
   optional,
 )

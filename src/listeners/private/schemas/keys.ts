@@ -125,6 +125,9 @@ export const KeyActSchema = Type.Object({
     description: 'The name of the person or the client; null if it is not known.',
   }),
   requestId: orNull,
+  reason: Type.Union([Type.String(), Type.Null()], {
+    description: 'The reason in the request; null without one.',
+  }),
 })
 
 const ReEncryptionSchema = Type.Object({

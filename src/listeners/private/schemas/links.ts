@@ -1,6 +1,7 @@
 import Type from 'typebox'
 import { closed, stringPatterns } from '../../http/validation.ts'
 import { keyName } from './keys.ts'
+import { actReason } from './reasons.ts'
 
 const orNull = Type.Union([Type.String(), Type.Null()])
 const host = Type.String({
@@ -58,6 +59,7 @@ export const CreateLinkSchema = Type.Object(
     port,
     profile,
     ...optional,
+    reason: actReason,
   },
   closed,
 )
@@ -70,6 +72,7 @@ export const ChangeLinkSchema = Type.Object(
     profile: Type.Optional(profile),
     ...optional,
     active: Type.Optional(Type.Boolean()),
+    reason: actReason,
   },
   closed,
 )

@@ -413,7 +413,7 @@ suite('behind TLS', () => {
     assert.equal(answer.statusCode, 303)
     assert.match(
       String(answer.headers['set-cookie']),
-      /^__Host-pinfold-sign-in=[\w-]{43}\.[\w-]+; Max-Age=600; Path=\/; HttpOnly; Secure; SameSite=Lax$/,
+      /^__Host-pinfold-sign-in-[\w-]{16}=[\w-]{43}\.[\w-]+; Max-Age=600; Path=\/; HttpOnly; Secure; SameSite=Lax$/,
     )
     const { searchParams: asked } = new URL(String(answer.headers.location))
     assert.equal(asked.get('redirect_uri'), `${url}/console/sign-in/callback`)

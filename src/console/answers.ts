@@ -47,13 +47,20 @@ export const readOnlyPage: Page = {
   body: html`<p>No change was made: CONSOLE_READ_ONLY is set for the service.</p>`,
 }
 
-/** @param to the page after the next sign-in */
-export const signedOutPage = (to: string): Page => ({
+/**
+ * @param to the page after the next sign-in
+ * @param isFormStored whether that page shows again what was typed
+ */
+export const signedOutPage = (to: string, isFormStored = false): Page => ({
   title: 'You are signed out',
   status: 401,
   body: html`<p>
-    No change was made. <a href="/console/sign-in?to=${encodeURIComponent(to)}">Sign in</a>
-  </p>`,
+      No change was made.${
+        isFormStored &&
+        ' What you typed is kept for ten minutes: sign in here, and send the form again.'
+      }
+    </p>
+    <p><a class="button" href="/console/sign-in?to=${encodeURIComponent(to)}">Sign in</a></p>`,
 })
 
 /** Renders a failure for people. */

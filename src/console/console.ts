@@ -1,5 +1,5 @@
 import cookie from '@fastify/cookie'
-import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import type { FastifyError, FastifyReply, FastifyRequest } from 'fastify'
 import { Check } from 'typebox/value'
 import type { Scope } from '../domain/client.ts'
 import { toMembers } from '../domain/members.ts'
@@ -8,7 +8,6 @@ import { Problem, type ProblemCode } from '../domain/problem.ts'
 import { problemKinds } from '../domain/problem-kinds.ts'
 import { listNeededScopes } from '../listeners/http/authentication.ts'
 import { ProblemSchema } from '../listeners/http/openapi/problem-responses.ts'
-import { publishedDocument, sendPublished } from '../listeners/http/published-document.ts'
 import { plainInstance, type Server } from '../listeners/http/server.ts'
 import {
   problemPage,
@@ -19,6 +18,7 @@ import {
   sendProblemPage,
   signedOutPage,
 } from './answers.ts'
+import { assetRoutes, type ReadAssets } from './asset-routes.ts'
 import type { Frame } from './layout.ts'
 import { computeLiveVersion } from './live-version.ts'
 import { consumeOneTimeAnswer, storeOneTimeAnswer } from './notice.ts'
@@ -29,6 +29,7 @@ import {
   type Form,
   formFieldNames,
   type Page,
+  type RefusedForm,
   type Screen,
   type Visit,
 } from './screen.ts'
@@ -36,11 +37,22 @@ import {
   type CookieSession,
   deriveFormToken,
   findSession,
+  foreignForm,
+  holdsFormToken,
+  isFromOwnPage,
   parseForm,
-  refuseForeignForm,
 } from './session.ts'
 import { issuerRoutes, type SignInOptions, signInRoutes } from './sign-in.ts'
 import { listWaitingApprovals } from './waiting-approvals.ts'
+import {
+  omitSecrets,
+  readAction,
+  refusedAsRepeated,
+  refusedSinceSignIn,
+  refusedUntilSignIn,
+  storeReason,
+  storeWaitingForm,
+} from './waiting-forms.ts'
 
 /** A call of the private listener as a person. */
 export interface PersonCall {
@@ -59,10 +71,7 @@ export interface ConsoleOptions extends SignInOptions {
   readonly isReadOnly: boolean
   readonly screens: readonly Screen[]
   readonly acts: readonly Act[]
-  /** Reads the files under `/console/assets/`, by name. Called at the first request for one. */
-  readonly readAssets: () => Promise<
-    Readonly<Record<string, { readonly mediaType: string; readonly text: string }>>
-  >
+  readonly readAssets: ReadAssets
   /** Calls the private listener in this process. */
   callAs(person: Person, scopes: ReadonlySet<Scope>, call: PersonCall): Promise<ApiAnswer>
 }
@@ -92,7 +101,7 @@ export function mountConsole(app: Server, options: ConsoleOptions): void {
     )
     if (options.peopleIssuer) issuerRoutes(mounted, options.peopleIssuer)
     signInRoutes(mounted, options)
-    assetRoutes(mounted, options)
+    assetRoutes(mounted, options.readAssets)
     for (const screen of options.screens) {
       mounted.get(screen.path, { config, schema }, (request, reply) =>
         showScreen(options, screen, request, reply),
@@ -121,27 +130,6 @@ const missingScreen: Screen = {
   },
 }
 
-function assetRoutes(mounted: FastifyInstance, { readAssets }: ConsoleOptions): void {
-  const publish = (assets: Awaited<ReturnType<ConsoleOptions['readAssets']>>) =>
-    new Map(
-      Object.entries(assets).map(([name, { mediaType, text }]) => [
-        name,
-        publishedDocument(mediaType, text),
-      ]),
-    )
-  let published: ReturnType<typeof publish> | null = null
-  mounted.get<{ Params: { '*': string } }>(
-    '/console/assets/*',
-    { config, schema },
-    async (request, reply) => {
-      published ??= publish(await readAssets())
-      const document = published.get(request.params['*'])
-      if (!document) throw new Problem('not_found')
-      return sendPublished(request, reply, document)
-    },
-  )
-}
-
 async function showScreen(
   options: ConsoleOptions,
   screen: Screen,
@@ -157,7 +145,9 @@ async function showScreen(
   const answer = isByScript
     ? null
     : await consumeOneTimeAnswer(options.people, session, request.url)
-  const visit = createVisit(options, session, request, request.url, { kept: answer?.kept ?? {} })
+  const { kept = {}, waiting: action = null } = answer ?? {}
+  const refused = action === null ? null : { action, problem: refusedUntilSignIn }
+  const visit = createVisit(options, session, request, request.url, { kept, refused })
   const notice = answer?.notice ?? null
   // An open page that looks for changes does not show it.
   const waiting = isByScript ? [] : visit.waitingApprovals()
@@ -187,45 +177,83 @@ async function performAct(
   const form = parseForm(request.body)
   const session = await findSession(options, request)
   const here = findFormPage(options, act, request)
-  if (!session) return sendPage(reply, signedOutPage(here))
-  refuseForeignForm(options, request, session, form)
+  if (!session) {
+    const isStored = await storeWaitingForm(options, request, here, form)
+    return sendPage(reply, signedOutPage(here, isStored))
+  }
+  if (!isFromOwnPage(options, request)) throw foreignForm()
   const formKey = form[formFieldNames.key] ?? null
   const visit = createVisit(options, session, request, here, { formKey })
   const frame = createFrame(options, visit)
   if (options.isReadOnly && !act.readsOnly) return sendPage(reply, readOnlyPage, frame)
   if (!allows(visit, act.access)) return sendPage(reply, refusedPage(act.access), frame)
+  if (!holdsFormToken(session, form)) {
+    return showFormAgain(
+      options,
+      { act, request, reply, session, here, form },
+      {
+        refusal: refusedSinceSignIn,
+        error: foreignForm(),
+      },
+    )
+  }
   try {
     const outcome = await act.perform(visit, form)
     if (!('to' in outcome)) return sendPage(reply, outcome, frame)
     // A form cannot redirect a person to another site.
     if (!/^\/console(?:[/?#][!-[\]-~]*)?$/.test(outcome.to)) throw new Problem('malformed_request')
     const { kept = {}, notice = null, to } = outcome
-    if (notice) await storeOneTimeAnswer(options.people, session.secret, { to, notice, kept })
+    if (notice) {
+      const answer = { to, notice, kept, waiting: null }
+      await storeOneTimeAnswer(options.people, session.secret, answer)
+    }
     return reply.redirect(to, 303)
   } catch (error) {
     if (error instanceof Problem && error.status === 401) {
-      await keepReason(options, session, here, form)
+      await storeReason(options, session, here, form)
     }
-    const shown = createVisit(options, session, request, here, {
-      kept: omitSecrets(form),
-      refused: describeRefusal(error, request),
-    })
-    const page = await showRefusedForm(options, act, shown)
-    return sendPage(
-      reply,
-      page ?? problemPage(error, request),
-      createFrame(options, page ? shown : visit),
+    return showFormAgain(
+      options,
+      { act, request, reply, session, here, form },
+      {
+        refusal: describeRefusal(error),
+        error,
+      },
     )
   }
 }
 
-/** No page shows a PIN or a CVV again. */
-const omitSecrets = ({ cvv: _, offlinePin: __, pin: ___, ...form }: Form): Form => form
+/** A form that was sent. */
+interface SentForm {
+  readonly act: Act
+  readonly request: FastifyRequest
+  readonly reply: FastifyReply
+  readonly session: CookieSession
+  /** The page of the form. */
+  readonly here: string
+  readonly form: Form
+}
+
+/** Shows the page of a form with what was typed and why it was refused; otherwise the failure. */
+async function showFormAgain(
+  options: ConsoleOptions,
+  { act, form, here, reply, request, session }: SentForm,
+  { error, refusal }: { readonly refusal: RefusedForm['problem'] | null; readonly error: unknown },
+): Promise<FastifyReply> {
+  const shown = createVisit(options, session, request, here, {
+    kept: omitSecrets(form),
+    refused: refusal && { action: readAction(request), problem: refusal },
+  })
+  const page = await showRefusedForm(options, act, shown)
+  if (page) return sendPage(reply, page, createFrame(options, shown))
+  const visit = createVisit(options, session, request, here, {})
+  return sendPage(reply, problemPage(error, request), createFrame(options, visit))
+}
 
 /** Returns the refusal of a form that a person can mend; null for a failure of the service. */
-function describeRefusal(error: unknown, { url }: FastifyRequest): Visit['refused'] {
-  const [action = ''] = url.split('?')
-  return error instanceof Problem && error.status < 500 ? { action, problem: error } : null
+function describeRefusal(error: unknown): RefusedForm['problem'] | null {
+  if (!(error instanceof Problem) || error.status >= 500) return null
+  return error.code === 'idempotency_key_reused' ? refusedAsRepeated : error
 }
 
 /** Returns the page of a refused form again, or null if there is no such page. */
@@ -251,16 +279,6 @@ const createFrame = (
   screens: screens.filter(({ access }) => allows(visit, access)),
   waitingApprovals: 0,
 })
-
-/** Stores the reason of a form that needs a fresh sign-in, for the page after that sign-in. */
-async function keepReason(
-  { people }: ConsoleOptions,
-  { secret }: CookieSession,
-  to: string,
-  { reason }: Form,
-): Promise<void> {
-  if (reason) await storeOneTimeAnswer(people, secret, { to, notice: null, kept: { reason } })
-}
 
 /** Returns the screen of a form: the one whose path is the longest prefix of the act's path. */
 const findFormScreen = ({ screens }: Pick<ConsoleOptions, 'screens'>, act: Act): Screen | null =>

@@ -1,6 +1,11 @@
 import { createCipheriv, createDecipheriv, createHmac, randomBytes } from 'node:crypto'
 import { type Content, html } from '../listeners/http/html.ts'
-import { consumeNotice, type OperatorContext, storeNotice } from '../operations/people/people.ts'
+import {
+  consumeNotice,
+  findNotice,
+  type OperatorContext,
+  storeNotice,
+} from '../operations/people/people.ts'
 import type { Form, Notice } from './screen.ts'
 import type { CookieSession } from './session.ts'
 
@@ -11,6 +16,8 @@ interface OneTimeAnswer {
   readonly notice: Notice | null
   /** Fields that the form shows again. Never a PIN or a CVV. */
   readonly kept: Form
+  /** The path of the form that waited for a sign-in, shown open; null without one. */
+  readonly waiting: string | null
 }
 
 /**
@@ -72,14 +79,14 @@ export async function consumeOneTimeAnswer(
   return isTaken ? answer : null
 }
 
-/** Moves a stored answer to the next session of the same person. */
-export async function moveAnswer(
+/** Finds the stored answer of a person's former session; null without one. */
+export async function findFormerAnswer(
   people: OperatorContext,
-  { notice, secret: former }: Pick<CookieSession, 'notice' | 'secret'>,
   secret: string,
-): Promise<void> {
-  const answer = notice && openAnswer(former, notice)
-  if (answer) await storeOneTimeAnswer(people, secret, answer)
+  personId: string,
+): Promise<OneTimeAnswer | null> {
+  const notice = await findNotice(people, secret, personId)
+  return notice && openAnswer(secret, notice)
 }
 
 /** Renders a notice. */

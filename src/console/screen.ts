@@ -57,11 +57,11 @@ export interface Visit {
   waitingApprovals(): Promise<readonly Static<typeof ListedApprovalSchema>[]>
 }
 
-/** A form that the listener refused. */
+/** A form that was refused, or that waited for a sign-in. Its page shows it open. */
 export interface RefusedForm {
   /** The path that the form was sent to. */
   readonly action: string
-  readonly problem: Problem
+  readonly problem: Pick<Problem, 'title' | 'detail' | 'errors' | 'status'>
 }
 
 /** The content of a page. */

@@ -28,11 +28,20 @@ export async function findSession(
   { people, url }: SessionOptions,
   request: FastifyRequest,
 ): Promise<CookieSession | null> {
-  const secret = request.cookies[cookieName(url)]
-  if (secret === undefined || !/^[A-Za-z0-9_-]{43}$/.test(secret)) return null
+  const secret = readSecret({ url }, request)
+  if (secret === null) return null
   const isVisit = request.headers['sec-fetch-dest'] !== 'empty'
   const session = await findConsoleSession(people, secret, isVisit)
   return session && { ...session, secret }
+}
+
+/** Returns the secret in a request's cookie, whether its session is open or not; null without. */
+export function readSecret(
+  { url }: Pick<SessionOptions, 'url'>,
+  { cookies }: FastifyRequest,
+): string | null {
+  const secret = cookies[cookieName(url)]
+  return secret !== undefined && /^[A-Za-z0-9_-]{43}$/.test(secret) ? secret : null
 }
 
 /**
@@ -51,32 +60,45 @@ export function cookieName(url: string, suffix = ''): string {
 export const deriveFormToken = (secret: string): string =>
   createHmac('sha256', secret).update('form').digest('base64url')
 
-/**
- * Refuses a form of another page (CSRF), by its token and by the browser's Origin.
- * @throws `Problem` `malformed_request`
- */
-export function refuseForeignForm(
-  { url }: Pick<SessionOptions, 'url'>,
-  { headers, host, protocol }: FastifyRequest,
-  { secret }: Pick<CookieSession, 'secret'>,
-  form: Form,
-): void {
+/** Whether a form has the token of a session. */
+export function holdsFormToken({ secret }: Pick<CookieSession, 'secret'>, form: Form): boolean {
   const expected = Buffer.from(deriveFormToken(secret))
   const given = Buffer.from(form[formFieldNames.token] ?? '')
-  const isToken = given.length === expected.length && timingSafeEqual(given, expected)
+  return given.length === expected.length && timingSafeEqual(given, expected)
+}
+
+/** Whether a page of this console sent a form, as the browser says. */
+export function isFromOwnPage(
+  { url }: Pick<SessionOptions, 'url'>,
+  { headers, host, protocol }: FastifyRequest,
+): boolean {
   const site = headers['sec-fetch-site']
   // A sandbox without TLS has several names; requests for other names were refused before.
   const own = [new URL(url).origin, ...(url.startsWith('http:') ? [`${protocol}://${host}`] : [])]
-  const isOwn =
+  return (
     (site === undefined || site === 'same-origin') &&
     (headers.origin === undefined ? site !== undefined : own.includes(headers.origin))
-  if (isToken && isOwn) return
-  throw new Problem('malformed_request', {
-    detail:
-      'The form was not sent from a page of this console, or belongs to another sign-in. No ' +
-      'change was made.',
-  })
+  )
 }
+
+/**
+ * Refuses a form of another page or another sign-in (CSRF), by the browser's Origin and its token.
+ * @throws `Problem` `malformed_request`
+ */
+export function refuseForeignForm(
+  options: Pick<SessionOptions, 'url'>,
+  request: FastifyRequest,
+  session: Pick<CookieSession, 'secret'>,
+  form: Form,
+): void {
+  if (!holdsFormToken(session, form) || !isFromOwnPage(options, request)) throw foreignForm()
+}
+
+/** Returns the refusal of a form that no page of this sign-in has. */
+export const foreignForm = (): Problem =>
+  new Problem('malformed_request', {
+    detail: 'The form was not sent from a page of this console, or belongs to another sign-in.',
+  })
 
 /** Parses the fields of a form. */
 export function parseForm(body: unknown): Form {

@@ -13,7 +13,7 @@ import {
   signOut,
 } from '../operations/people/people.ts'
 import { sendPage } from './answers.ts'
-import { moveAnswer } from './notice.ts'
+import { findFormerAnswer, storeOneTimeAnswer } from './notice.ts'
 import { type Exchange, storePendingSignIn, takePendingSignIn } from './pending-sign-ins.ts'
 import type { OperatorIssuer, SandboxPerson } from './people-issuer.ts'
 import type { RelyingParty } from './relying-party.ts'
@@ -22,6 +22,7 @@ import {
   cookieName,
   findSession,
   parseForm,
+  readSecret,
   refuseForeignForm,
   type SessionOptions,
 } from './session.ts'
@@ -88,14 +89,15 @@ export function signInRoutes(mounted: FastifyInstance, options: SignInOptions): 
       const advice = 'Ask the administrator of roles at your company.'
       return sendPage(reply, notSignedIn(`${outcome.name} has no role here. ${advice}`))
     }
-    const former = await findSession(options, request)
+    const former = readSecret(options, request)
+    const answer = former && (await findFormerAnswer(people, former, outcome.personId))
     const session = await beginSession(people, outcome, {
       signInSecret: pending.secret,
-      formerSecret: former?.secret ?? null,
+      formerSecret: former,
       requestId: request.id,
     })
     if (session === null) return sendPage(reply, notSignedIn(reasons.not_proved))
-    if (former?.person.personId === outcome.personId) await moveAnswer(people, former, session)
+    if (answer) await storeOneTimeAnswer(people, session, answer)
     return reply.setCookie(sessionCookie, session, cookie).redirect(to, 303)
   })
 

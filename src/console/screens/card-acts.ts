@@ -1,7 +1,7 @@
 import type { Static } from 'typebox'
-import type { Problem } from '../../domain/problem.ts'
 import { type Content, type Html, html } from '../../listeners/http/html.ts'
 import type { SupportedCardSchema } from '../../listeners/private/schemas/cards.ts'
+import { isRefused, reasonField } from '../fields.ts'
 import { formFields, path, type Visit } from '../screen.ts'
 import { describePinInChip, type FoundChip, isPinInChipBlocked } from './card-chip.ts'
 
@@ -55,13 +55,6 @@ function isOpen({ cardStatusCode, retired }: Card): boolean {
   return ['00', '02', '62'].includes(cardStatusCode) && !retired
 }
 
-/** A form that was refused: it is shown open, with the reason that was typed. */
-export interface RefusedAct {
-  readonly name: ActName | null
-  readonly problem: Problem
-  readonly reason: string
-}
-
 /** What keeps a cardholder from paying, and the act that ends it. */
 interface Trouble {
   readonly text: Content
@@ -87,12 +80,7 @@ function listTroubles(card: Card, chip: FoundChip): readonly Trouble[] {
  * The acts on a card: first those that end a trouble, of which the first one is recommended. Each
  * button opens its form in place.
  */
-export function actions(
-  visit: Visit,
-  card: Card,
-  chip: FoundChip,
-  refused: RefusedAct | null,
-): Html {
+export function actions(visit: Visit, card: Card, chip: FoundChip): Html {
   const mayChange = visit.scopes.has('support.write')
   const open = mayChange ? actNames.filter((name) => acts[name].isFor(card)) : []
   const troubles = listTroubles(card, chip)
@@ -102,7 +90,7 @@ export function actions(
     ? 'The card is retired and cannot be changed.'
     : 'The card is closed permanently and cannot be changed.'
   const none = mayChange ? closed : 'Your role can read cards, but not change them.'
-  const form = (name: ActName, look: string) => actForm(visit, card, { name, look, refused })
+  const form = (name: ActName, look: string) => actForm(visit, card, name, look)
   return html`<section class="acts" aria-labelledby="actions">
     <h2 id="actions">${troubles.length > 0 ? 'To do' : 'Actions'}</h2>
     ${troubles.map(({ text }) => html`<p class="trouble">${text}</p>`)}
@@ -115,31 +103,15 @@ export function actions(
   </section>`
 }
 
-interface ShownForm {
-  readonly name: ActName
-  readonly look: string
-  readonly refused: RefusedAct | null
-}
-
-function actForm(visit: Visit, card: Card, { look, name, refused }: ShownForm): Html {
-  const isRefused = refused?.name === name
-  const isOpened = isRefused || visit.query.act === name
+function actForm(visit: Visit, card: Card, name: ActName, look: string): Html {
+  const action = `${path`/console/cards/${card.publicToken}`}/${name}`
+  const isOpened = isRefused(visit, action) || visit.query.act === name
   const id = `act-${name.replace('/', '-')}`
-  const fault = isRefused
-    ? (refused.problem.errors?.map(({ detail }) => detail).join(', ') ?? refused.problem.detail)
-    : undefined
   return html`<details class="act ${look}" id="${id}" name="act"${isOpened && html` open`}>
     <summary>${acts[name].name}</summary>
-    <form method="post" action="${path`/console/cards/${card.publicToken}`}/${name}">
+    <form method="post" action="${action}">
       ${formFields(visit)}
-      <label>
-        Reason
-        <input name="reason" required maxlength="200" autocomplete="off"
-          value="${isRefused && refused.reason}"${
-            fault && html` aria-invalid="true" aria-describedby="${id}-fault"`
-          }>
-      </label>
-      ${fault && html`<p class="fault" id="${id}-fault">${fault}</p>`}
+      ${reasonField(visit, action)}
       <p class="hint">${acts[name].hint} The reason is recorded with your name.</p>
       <button>${acts[name].name}</button>
     </form>

@@ -9,9 +9,9 @@ import {
 } from '../../listeners/private/schemas/cards.ts'
 import { CardSpendingSchema, UsedLimitSchema } from '../../listeners/private/schemas/limits.ts'
 import { toProblem } from '../console.ts'
-import { cursorAfter, ledTo, refusal } from '../desk-parts.ts'
+import { cursorAfter, ledTo } from '../desk-parts.ts'
 import { type Act, type Page, path, type Screen, type Visit } from '../screen.ts'
-import { type ActName, actions, actNames, acts, type Card, type RefusedAct } from './card-acts.ts'
+import { type ActName, actions, actNames, acts, type Card } from './card-acts.ts'
 import { chipSection, findChip } from './card-chip.ts'
 import { lineSection, plasticsSection } from './card-life.ts'
 import { type TimelineSchema, timelineKinds, timelineList } from './card-timeline.ts'
@@ -25,7 +25,7 @@ export const cardScreen: Screen = {
   path: '/console/cards/:publicToken',
   access,
   navigation: null,
-  show: (visit) => cardPage(visit, null),
+  show: cardPage,
 }
 
 /** How many entries a page of the timeline has. */
@@ -34,8 +34,7 @@ const timelineLength = 25
 /** Among how many authorizations the last decline is looked for. */
 const authorizationsMost = 10
 
-/** @param refused the form that was refused; null without one */
-async function cardPage(visit: Visit, refused: RefusedAct | null): Promise<Page> {
+async function cardPage(visit: Visit): Promise<Page> {
   const { publicToken = '' } = visit.params
   const address = path`/cards/${publicToken}`
   const card = await visit.read(address, SupportedCardSchema)
@@ -53,11 +52,10 @@ async function cardPage(visit: Visit, refused: RefusedAct | null): Promise<Page>
   ])
   return {
     title: `Card ${card.maskedPan}`,
-    body: html`${refused && refusal(refused.problem)}
-      <div class="card-top">
+    body: html`<div class="card-top">
         ${cardFace(card)}
         ${cardStatus(visit, card)}
-        ${actions(visit, card, chip, refused)}
+        ${actions(visit, card, chip)}
         ${cardFacts(visit, card, line)}
       </div>
       ${lastDecline(
@@ -150,9 +148,7 @@ export const cardActs: readonly Act[] = [
           notice: { tone: 'good', lines: [done], ...(undo && { link: undoLink(to, undo) }) },
         })
         if (led) return led
-        const problem = toProblem(answer)
-        const page = await cardPage(visit, { name, problem, reason })
-        return { ...page, status: problem.status }
+        throw toProblem(answer)
       },
     }),
   ),
@@ -163,11 +159,7 @@ export const cardActs: readonly Act[] = [
     async perform(visit) {
       const { publicToken = '' } = visit.params
       const answer = await visit.call('POST', path`/cards/${publicToken}/cardholder`)
-      if (answer.status !== 200) {
-        const problem = toProblem(answer)
-        const page = await cardPage(visit, { name: null, problem, reason: '' })
-        return { ...page, status: problem.status }
-      }
+      if (answer.status !== 200) throw toProblem(answer)
       const { embossName, firstName, lastName, middleName, title } = answer.body as Static<
         typeof CardholderSchema
       >

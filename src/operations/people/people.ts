@@ -15,6 +15,7 @@ import {
   endSession,
   endSessions,
   findSession,
+  findSessionNotice,
   insertSession,
   listOpenSessions,
   type SessionRow,
@@ -145,13 +146,20 @@ export async function findConsoleSession(
 
 /**
  * Stores the notice that the next page of a session shows once. It is sealed: the database cannot
- * read it.
+ * read it. Of a session that is over by time, the page after the next sign-in shows it.
  */
 export const storeNotice = (
   { database }: OperatorContext,
   secret: string,
   notice: Uint8Array,
 ): Promise<void> => storeSessionNotice(database, hashSecret(secret), notice)
+
+/** Returns the notice of a person's session that is open, or over by time; null without one. */
+export const findNotice = (
+  { database }: OperatorContext,
+  secret: string,
+  personId: string,
+): Promise<Uint8Array | null> => findSessionNotice(database, hashSecret(secret), personId)
 
 /**
  * Removes the notice of a session, which has been shown.

@@ -30,12 +30,16 @@ where secret_hash = :secretHash
   and ended_at is null and seen_at > clock_timestamp() - interval '15 minutes'
   and started_at > clock_timestamp() - interval '8 hours';
 
+-- A session that is over by time keeps a notice for the next sign-in of its person.
 -- name: keep_console_notice
 update console_session
 set notice = :notice
-where secret_hash = :secretHash
-  and ended_at is null and seen_at > clock_timestamp() - interval '15 minutes'
-  and started_at > clock_timestamp() - interval '8 hours';
+where secret_hash = :secretHash and ended_at is null;
+
+-- name: find_console_notice
+select notice
+from console_session
+where secret_hash = :secretHash and person_id = :personId and ended_at is null;
 
 -- name: take_console_notice
 update console_session

@@ -62,7 +62,10 @@ interface SessionNotice {
 
 const updateNotice = declare<SessionNotice>('keep_console_notice')
 
-/** Stores what the next page of an open session shows, in place of an earlier notice. */
+/**
+ * Stores what the next page of a session shows, in place of an earlier notice. A session that is
+ * over by time keeps it for the next sign-in.
+ */
 export async function storeSessionNotice(
   connection: Connection,
   secretHash: Uint8Array,
@@ -70,6 +73,19 @@ export async function storeSessionNotice(
 ): Promise<void> {
   await updateNotice(connection, { secretHash, notice })
 }
+
+const selectNotice = declare<
+  { secretHash: Uint8Array; personId: string },
+  { notice: Uint8Array | null }
+>('find_console_notice')
+
+/** Returns the notice of a person's session that is open, or over by time; null without one. */
+export const findSessionNotice = async (
+  connection: Connection,
+  secretHash: Uint8Array,
+  personId: string,
+): Promise<Uint8Array | null> =>
+  firstRow(await selectNotice(connection, { secretHash, personId }))?.notice ?? null
 
 const deleteNotice = declare<SessionNotice>('take_console_notice')
 

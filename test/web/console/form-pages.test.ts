@@ -91,6 +91,97 @@ test('a form whose session is over leads, by way of a sign-in, to the page that 
   }
 })
 
+/** Lets the open sign-ins of everybody run out of time. */
+const endSignIns = () =>
+  sql(
+    service.database,
+    `update console_session set seen_at = clock_timestamp() - interval '16 minutes'
+     where ended_at is null returning session_id`,
+  )
+
+test('what was typed before a sign-in ran out of time is in the form after the next one', async () => {
+  const { publicToken } = await service.createCard()
+  const support = await signIn('Sam Support')
+  const card = `${url}/console/cards/${publicToken}`
+  const forms = [
+    { page: card, action: `${card}/freeze`, typed: { reason: 'The holder calls back' } },
+    {
+      page: `${url}/console/unblock`,
+      action: `${url}/console/unblock`,
+      typed: { publicTokens: publicToken, kind: 'cvv', reason: 'An outage at the acquirer' },
+    },
+  ]
+  for (const { action, page, typed } of forms) {
+    const form = { ...hiddenFields(await support.visit(page)), ...typed }
+    await endSignIns()
+    const ended = await support.send(action, form, { referer: page })
+    assert.equal(ended.status, 401, ended.text)
+    assert.match(ended.text, /No change was made\. What you typed is kept/)
+    const to = encodeURIComponent(new URL(page).pathname)
+    const back = await support.visit(`${linkOf(service, 'Sam Support')}&to=${to}`)
+    assert.equal(back.url, page)
+    assert.match(
+      back.text,
+      /role="alert">\s*<p><b>You were signed out when you sent this form\.<\/b>/,
+    )
+    assert.ok(back.text.includes(`value="${typed.reason}"`), back.text)
+    const done = await support.send(action, { ...hiddenFields(back), ...typed })
+    assert.equal(done.status, 200, done.text)
+    assert.doesNotMatch((await support.visit(page)).text, /You were signed out/)
+  }
+})
+
+test('what one person typed is shown to nobody else who signs in there, nor after a sign-out', async () => {
+  const { publicToken } = await service.createCard()
+  const card = `${url}/console/cards/${publicToken}`
+  const reason = 'Only for the eyes of who typed it'
+  const browser = await signIn('Sam Support')
+  const form = { ...hiddenFields(await browser.visit(card)), reason }
+  await endSignIns()
+  // Neither another site nor a guessed token stores anything.
+  const foreign = await browser.send(`${card}/freeze`, form, { origin: 'https://evil.test' })
+  const guessed = await browser.send(`${card}/freeze`, { ...form, 'form-token': 'x'.repeat(43) })
+  for (const { text } of [foreign, guessed]) assert.doesNotMatch(text, /is kept/)
+  assert.match((await browser.send(`${card}/freeze`, form)).text, /is kept/)
+  await browser.visit(linkOf(service, 'Lea Lead'))
+  assert.ok(!(await browser.visit(card)).text.includes(reason))
+  const other = await signIn('Sam Support')
+  const cookies = new Map(other.cookies)
+  const page = await other.visit(card)
+  await other.send(`${url}/console/sign-out`, hiddenFields(page))
+  for (const [name, cookie] of cookies) other.cookies.set(name, cookie)
+  const late = await other.send(`${card}/freeze`, { ...hiddenFields(page), reason })
+  assert.equal(late.status, 401)
+  await other.visit(linkOf(service, 'Sam Support'))
+  assert.ok(!(await other.visit(card)).text.includes(reason))
+})
+
+test('a form of a page from before the last sign-in does nothing, and is shown with what was typed', async () => {
+  const { publicToken } = await service.createCard()
+  const card = `${url}/console/cards/${publicToken}`
+  const browser = await signIn('Sam Support')
+  const form = { ...hiddenFields(await browser.visit(card)), reason: 'Typed in the first tab' }
+  await browser.visit(linkOf(service, 'Sam Support'))
+  const again = await browser.send(`${card}/freeze`, form)
+  assert.equal(again.status, 409, again.text)
+  assert.match(again.text, /You have signed in again since this page was loaded\.<\/b> No change/)
+  assert.match(again.text, /<details class="act[^>]*open>.*value="Typed in the first tab"/s)
+  const sent = await browser.send(`${card}/freeze`, { ...hiddenFields(again), reason: 'Again' })
+  assert.match(sent.text, /The card is frozen/)
+})
+
+test('a form that was changed and sent again says so, and acts once more if it is sent then', async () => {
+  const { publicToken } = await service.createCard()
+  const card = `${url}/console/cards/${publicToken}`
+  const browser = await signIn('Sam Support')
+  const form = { ...hiddenFields(await browser.visit(card)), reason: 'First' }
+  assert.match((await browser.send(`${card}/freeze`, form)).text, /The card is frozen/)
+  const changed = await browser.send(`${card}/freeze`, { ...form, reason: 'Second' })
+  assert.equal(changed.status, 422, changed.text)
+  assert.match(changed.text, /This form was sent before, with another content\./)
+  assert.doesNotMatch(changed.text, /Idempotency-Key/)
+})
+
 test('each act has a screen other than Home that its path begins with', () => {
   const paths = listScreens(true).map(({ path }) => path)
   const isOn = (act: string) => (screen: string) =>

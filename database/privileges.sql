@@ -123,6 +123,7 @@ declare
     'lock_line_of_message',
     'lock_stripe',
     'make_plastic_current',
+    'may_have_plastics',
     'move_payment_spending',
     'move_spending',
     'next_decision_sequence',

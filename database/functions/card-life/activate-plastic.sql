@@ -31,8 +31,7 @@ declare
   v_card card := lock_card(p_public_token);
 begin
   if v_card.client_id is distinct from p_client_id
-    or v_card.retired_at is not null
-    or v_card.status_code not in ('02', '00', '62', '54')
+    or not may_have_plastics(v_card)
     or v_card.valid_until < p_today
   then
     return false;

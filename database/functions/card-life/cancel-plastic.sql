@@ -30,10 +30,7 @@ declare
   -- Citus rejects clock functions in an update.
   v_now timestamptz := clock_timestamp();
 begin
-  if v_card.client_id is distinct from p_client_id
-    or v_card.retired_at is not null
-    or v_card.status_code not in ('02', '00', '62', '54')
-  then
+  if v_card.client_id is distinct from p_client_id or not may_have_plastics(v_card) then
     return false;
   end if;
   perform

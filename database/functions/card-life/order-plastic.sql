@@ -58,7 +58,7 @@ declare
   v_is_expired boolean;
 begin
   if v_card.client_id is distinct from p_client_id
-    or v_card.retired_at is not null
+    or not may_have_plastics(v_card)
     or p_plastic_number is distinct from v_card.last_plastic_number + 1
     or p_expiry_date < v_card.expiry_date
     or p_expiry_date < p_today
@@ -83,7 +83,6 @@ begin
   if p_reason = 'Conversion' and (
       v_is_expired or v_card.status_code <> '00' or v_card.card_type <> 'Virtual'
     )
-    or v_card.status_code not in ('02', '00', '62', '54')
     or v_is_expired and v_card.valid_until < p_expired_since
   then
     return false;

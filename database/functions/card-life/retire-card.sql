@@ -20,7 +20,7 @@ declare
   v_sequence integer;
   v_retired_at timestamptz := clock_timestamp();
 begin
-  if v_card.retired_at is not null or v_card.status_code not in ('02', '00', '62', '54') then
+  if not may_have_plastics(v_card) then
     return false;
   end if;
   if v_card.status_code <> '54' and v_card.valid_until < p_today then

@@ -77,6 +77,7 @@ const routes = [
   cardRoutes.searchCardsRoute,
   cardRoutes.cardRoutes,
   cardActRoutes.cardActRoutes,
+  cardLifeActRoutes.possibleActsRoute,
   cardLifeActRoutes.successionActRoutes,
   cardLifeActRoutes.renewalActRoutes,
   cardActRoutes.unblockManyRoute,

@@ -159,7 +159,7 @@ export function refuseConversion(card: CardToRenew, status: LifeStatus): void {
 }
 
 /** Whether the plastic that waits was made, and not returned. */
-const isOnItsWay = ({ waitingDeliveryStatus }: CardToRenew): boolean =>
+export const isOnItsWay = ({ waitingDeliveryStatus }: CardToRenew): boolean =>
   waitingDeliveryStatus !== 'Ordered' && waitingDeliveryStatus !== 'Returned'
 
 /** Whether an expired card can still be renewed. */

@@ -9,7 +9,7 @@ import * as cards from './cards.ts'
 import { type FreeTexts, sealFreeTexts } from './free-texts.ts'
 import { type Address, revealPersonalData, sealPersonalData } from './personal-data.ts'
 import * as rules from './renewal-rules.ts'
-import { alreadyReplaced } from './replacements.ts'
+import { alreadyReplaced } from './replacement-plan.ts'
 
 /** A renewal of a card: its next plastic, under the same number. */
 interface Renewal extends rules.PlasticOrder, FreeTexts {

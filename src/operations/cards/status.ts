@@ -78,7 +78,12 @@ export const changeCardStatus = (
     return { isDone, result: null }
   })
 
-function refuseMove(
+/**
+ * Refuses a move that the status of a card does not allow.
+ * @param onlyFrom the only status from which the act moves a card.
+ * @throws `Problem` `card_status_conflict`, naming the allowed moves.
+ */
+export function refuseMove(
   from: cardStatuses.CardStatusCode,
   to: cardStatuses.CardStatusCode,
   onlyFrom = from,

@@ -15,7 +15,8 @@ select card.public_token as "publicToken", card.product_id as "productId",
   card.line_token as "lineToken", card.generation, card.last_plastic_number as "newestNumber",
   product.card_types as "productCardTypes", product.validity_months as "validityMonths",
   product.renewal_earliest_days as "renewalEarliestDays",
-  product.renewal_grace_months as "renewalGraceMonths"
+  product.renewal_grace_months as "renewalGraceMonths",
+  coalesce(card.renewal_type, product.renewal_type) as "renewalType"
 from (
   select *
   from card

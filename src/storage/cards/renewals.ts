@@ -1,5 +1,5 @@
 import type { PublicToken } from '../../domain/identifiers.ts'
-import type { CardType } from '../../domain/product.ts'
+import type { CardType, RenewalType } from '../../domain/product.ts'
 import { type Connection, firstRow } from '../engine/database.ts'
 import { loadStatements } from '../engine/statements.ts'
 import { type Claim, type ClaimValues, claimParameters } from '../idempotency/idempotency.ts'
@@ -32,6 +32,8 @@ export interface CardToRenew extends CardRow {
   readonly validityMonths: number
   readonly renewalEarliestDays: number
   readonly renewalGraceMonths: number
+  /** The card's own, or its product's. */
+  readonly renewalType: RenewalType
 }
 
 const selectCard = declare<{ publicToken: PublicToken; clientId: string }, CardToRenew>(

@@ -58,7 +58,7 @@ const listEntries = async (publicToken: string) => {
   return rows.map(({ text }): { act: string; client: string } => JSON.parse(text))
 }
 
-test('an operator replaces a lost card of any client, on record with the reason, and is told no name', async () => {
+test('a card that an operator replaces is on record with the reason, and its holder is not named', async () => {
   const { publicToken } = await service.createCard({ cardProduct: 2001 }, { as: 'otherClient' })
   const answer = await act(publicToken, 'replace', { reason, replacementReason: 'Lost' })
   assert.equal(answer.status, 200, answer.text)
@@ -135,7 +135,7 @@ test('an operator activates a card that was never active, and no frozen or close
   assert.equal((await act(card, 'activate')).status, 409)
 })
 
-test('an operator activates the plastic of a converted card, which the end of a restriction does not', async () => {
+test('an operator activates the plastic of a converted card, which unfreezing does not', async () => {
   const { publicToken } = await service.createCard({ cardType: 'Virtual' })
   const body = { cardType: 'Physical' }
   await service.call('PUT', `/cards/${publicToken}/card-type`, { body })
@@ -156,7 +156,7 @@ test('an operator activates the plastic of a converted card, which the end of a 
   )
 })
 
-test('an operator renews a card, cancels the plastic and makes another one current, each with its reason', async () => {
+test('an operator renews a card, cancels the plastic and migrates another, each with its reason', async () => {
   const card = await physicalCard({ expiryDate: '2031-05' })
   await done(card, 'renew')
   assert.equal((await readCard(card)).renewal.plasticNumber, 1)
@@ -193,7 +193,7 @@ test('an operator cancels a plastic that was lost on its way', async () => {
   assert.equal((await readCard(card)).renewal, undefined)
 })
 
-test('the rules of a client hold for an operator: one successor, a due renewal, a card that is open', async () => {
+test('the rules of a client hold for an operator', async () => {
   const card = await physicalCard()
   const early = await act(card, 'renew')
   assert.deepEqual([early.status, early.json.code], [409, 'renewal_not_due'])
@@ -229,7 +229,7 @@ test('a replacement under one key makes one card', async () => {
   assert.equal(second.headers['idempotency-replayed'], 'true')
 })
 
-test('an operator can send a card to no other address, and chooses neither its PIN nor its product', async () => {
+test('an operator sends a card to no other address, and chooses neither PIN nor product', async () => {
   const card = await physicalCard()
   const address = { addressLine1: 'Elsewhere 1', postCode: '28013', country: 'ESP' }
   for (const members of [
@@ -273,4 +273,140 @@ test('a virtual card that an operator replaces is retired at once by its success
   // A virtual successor is active at once.
   assert.equal(successor.cardStatusCode, '00')
   assert.equal((await ask(service, cvvTry(card))).json.responseCode, '62')
+})
+
+const foresee = async (publicToken: string) => {
+  const answer = await service.call('GET', `//cards/${publicToken}/possible-acts`, operator)
+  assert.equal(answer.status, 200, answer.text)
+  return answer.json
+}
+
+const codes = (acts: Record<string, { possible?: boolean; code?: string } | string | null>) =>
+  ['activate', 'renew', 'reprint', 'migrate', 'cancelRenewal', 'replace'].map((name) => {
+    const foreseen = acts[name]
+    assert.ok(typeof foreseen === 'object' && foreseen !== null)
+    return foreseen.possible ? 'yes' : foreseen.code
+  })
+
+const setStatus = (publicToken: string, cardStatusCode: string) =>
+  service.call('PUT', `/cards/${publicToken}/status`, { body: { cardStatusCode } })
+
+test('the possible acts of a card have the effects that are foreseen', async () => {
+  const card = await physicalCard()
+  const acts = await foresee(card)
+  const none = 'nothing_to_migrate'
+  assert.deepEqual(codes(acts), [
+    'card_status_conflict',
+    'renewal_not_due',
+    'yes',
+    none,
+    none,
+    'yes',
+  ])
+  assert.deepEqual([acts.recommended, acts.deliveredTo], [null, 'address'])
+  assert.match(acts.renew.detail, /It can be renewed from \d{4}-\d\d-\d\d on/)
+  assert.deepEqual(acts.reprint, {
+    possible: true,
+    plasticNumber: 1,
+    expiryDate: '2035-03-31',
+    current: false,
+  })
+  const effects = acts.replace.successors.map(
+    (each: Record<string, unknown>) =>
+      `${each.replacementReason} ${each.cardStatusCode} ${each.retired} ${each.pinMoved}`,
+  )
+  assert.deepEqual(effects, [
+    'Lost 41 false true',
+    'Stolen 43 false false',
+    'Damaged 00 false true',
+    'Compromised 62 true false',
+  ])
+  for (const { replacementReason, cardStatusCode, expiryDate, pinMoved, retired } of acts.replace
+    .successors) {
+    const other = await physicalCard()
+    const successor = await done(other, 'replace', { reason, replacementReason })
+    const replaced = await readCard(other)
+    assert.deepEqual(
+      [successor.pinMoved, successor.expiryDate, replaced.cardStatusCode, replaced.retired],
+      [pinMoved, expiryDate, cardStatusCode, retired],
+    )
+  }
+})
+
+test('a virtual card is foreseen to be retired by its successor at once, without a delivery', async () => {
+  const { publicToken } = await service.createCard({ cardType: 'Virtual' })
+  const acts = await foresee(publicToken)
+  assert.equal(acts.deliveredTo, null)
+  const damaged = acts.replace.successors.find(
+    (each: { replacementReason: string }) => each.replacementReason === 'Damaged',
+  )
+  assert.deepEqual([damaged.cardStatusCode, damaged.retired, damaged.active], ['62', true, true])
+  await done(publicToken, 'replace', { reason, replacementReason: 'Damaged' })
+  const { cardStatusCode, retired } = await readCard(publicToken)
+  assert.deepEqual([cardStatusCode, retired], ['62', true])
+  assert.deepEqual(
+    new Set(codes(await foresee(publicToken))),
+    new Set(['card_status_conflict', 'card_already_replaced', 'card_closed']),
+  )
+})
+
+test('a replacement is recommended for a lost card until it has a successor', async () => {
+  const card = await physicalCard({
+    fulfilment: { addressLine1: 'A 1', postCode: '28013', country: 'ESP' },
+  })
+  await setStatus(card, '41')
+  const acts = await foresee(card)
+  assert.deepEqual([acts.recommended, acts.deliveredTo], ['replace', 'fulfilment'])
+  assert.deepEqual(
+    acts.replace.successors.map((each: { replacementReason: string }) => each.replacementReason),
+    ['Lost'],
+  )
+  await done(card, 'replace', { reason, replacementReason: 'Lost' })
+  const after = await foresee(card)
+  assert.deepEqual([after.recommended, after.replace.code], [null, 'card_already_replaced'])
+})
+
+test('a renewal is recommended within 60 days of the expiry until a plastic waits', async () => {
+  const card = await physicalCard({ expiryDate: '2031-05' })
+  assert.equal((await foresee(card)).recommended, null, '77 days are left')
+  const soon = await physicalCard({ expiryDate: '2031-04' })
+  const acts = await foresee(soon)
+  assert.equal(acts.recommended, 'renew')
+  assert.deepEqual(
+    [acts.renew.possible, acts.renew.plasticNumber, acts.renew.current],
+    [true, 1, false],
+  )
+  await done(soon, 'renew')
+  const after = await foresee(soon)
+  assert.deepEqual([after.recommended, after.renew.code], [null, 'renewal_in_progress'])
+  assert.deepEqual(after.migrate, { possible: true, plasticNumber: 1 })
+  assert.deepEqual(after.cancelRenewal, { possible: true, plasticNumber: 1, notReceived: false })
+  await service.call('POST', `/sandbox/plastics/${soon}/1/ship`, { body: {} })
+  assert.equal((await foresee(soon)).cancelRenewal.notReceived, true)
+  const automatic = await physicalCard({ expiryDate: '2031-04' })
+  await service.call('PATCH', `/cards/${automatic}`, { body: { renewalType: 'Automatic' } })
+  assert.equal((await foresee(automatic)).recommended, null, 'the service renews it')
+})
+
+test('an inactive card can be activated, unless the plastic of a successor was returned', async () => {
+  const card = await physicalCard({ activateNow: false })
+  assert.equal((await foresee(card)).activate.possible, true)
+  const used = await physicalCard()
+  const { publicToken: successor } = await done(used, 'replace', {
+    reason,
+    replacementReason: 'Damaged',
+  })
+  assert.equal((await foresee(successor)).activate.possible, true)
+  await service.call('POST', `/sandbox/plastics/${successor}/0/return`, { body: {} })
+  const { activate } = await foresee(successor)
+  assert.deepEqual([activate.possible, activate.code], [false, 'nothing_to_migrate'])
+  assert.equal((await act(successor, 'activate')).json.code, 'nothing_to_migrate')
+})
+
+test('the possible acts name no holder and no address', async () => {
+  const { publicToken } = await service.createCard()
+  const { text } = await service.call('GET', `//cards/${publicToken}/possible-acts`, operator)
+  assert.doesNotMatch(text, /Lim|Calle|ESP|emboss/)
+  const none = await service.call('GET', '//cards/9999999999/possible-acts', operator)
+  assert.deepEqual([none.status, none.json.code], [404, 'card_not_found'])
 })

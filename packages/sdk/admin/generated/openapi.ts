@@ -310,6 +310,27 @@ export interface paths {
         readonly patch?: never;
         readonly trace?: never;
     };
+    readonly "/cards/{publicToken}/possible-acts": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        /**
+         * Read the possible acts on a card
+         * @description What activating, renewing and replacing the card would do now, or why it
+         *     would be refused.
+         */
+        readonly get: operations["readPossibleActs"];
+        readonly put?: never;
+        readonly post?: never;
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
     readonly "/cards/{publicToken}/activate": {
         readonly parameters: {
             readonly query?: never;
@@ -4870,6 +4891,132 @@ export interface components {
                 readonly seenAt: string;
             }[];
         };
+        readonly PossibleActs: {
+            /** @description What the holder of the card needs; null for nothing. */
+            readonly recommended: ("renew" | "replace") | null;
+            /**
+             * @description The address on record that a plastic would go to; null for a virtual
+             *     card.
+             */
+            readonly deliveredTo: ("fulfilment" | "address") | null;
+            /**
+             * @description Whether the card, or the plastic of a converted one, can be activated.
+             */
+            readonly activate: {
+                /** @constant */
+                readonly possible: true;
+            } | {
+                /** @constant */
+                readonly possible: false;
+                /** @description The code of the problem that the act would answer. */
+                readonly code: string;
+                readonly detail?: string;
+            };
+            /** @description An order of the next plastic, with a later expiry. */
+            readonly renew: {
+                /** @constant */
+                readonly possible: true;
+                /** @example 1 */
+                readonly plasticNumber: number;
+                /**
+                 * Format: date
+                 * @example 2030-11-30
+                 */
+                readonly expiryDate: string;
+                /** @description Whether it would be current at once. */
+                readonly current: boolean;
+            } | {
+                /** @constant */
+                readonly possible: false;
+                /** @description The code of the problem that the act would answer. */
+                readonly code: string;
+                readonly detail?: string;
+            };
+            /** @description An order of a copy of the present plastic. */
+            readonly reprint: {
+                /** @constant */
+                readonly possible: true;
+                /** @example 1 */
+                readonly plasticNumber: number;
+                /**
+                 * Format: date
+                 * @example 2030-11-30
+                 */
+                readonly expiryDate: string;
+                /** @description Whether it would be current at once. */
+                readonly current: boolean;
+            } | {
+                /** @constant */
+                readonly possible: false;
+                /** @description The code of the problem that the act would answer. */
+                readonly code: string;
+                readonly detail?: string;
+            };
+            /** @description The plastic that would be made current. */
+            readonly migrate: {
+                /** @constant */
+                readonly possible: true;
+                /** @example 1 */
+                readonly plasticNumber: number;
+            } | {
+                /** @constant */
+                readonly possible: false;
+                /** @description The code of the problem that the act would answer. */
+                readonly code: string;
+                readonly detail?: string;
+            };
+            /** @description The plastic that would be cancelled. */
+            readonly cancelRenewal: {
+                /** @constant */
+                readonly possible: true;
+                /** @example 1 */
+                readonly plasticNumber: number;
+                /** @description Whether it was made, so that only its loss cancels it. */
+                readonly notReceived: boolean;
+            } | {
+                /** @constant */
+                readonly possible: false;
+                /** @description The code of the problem that the act would answer. */
+                readonly code: string;
+                readonly detail?: string;
+            };
+            /** @description What each reason that the status allows would do. */
+            readonly replace: {
+                /** @constant */
+                readonly possible: true;
+                readonly successors: readonly {
+                    /** @enum {string} */
+                    readonly replacementReason:
+                        | "Lost"
+                        | "Stolen"
+                        | "Damaged"
+                        | "Compromised"
+                        | "Upgrade";
+                    /**
+                     * @description Of the replaced card then.
+                     * @enum {string}
+                     */
+                    readonly cardStatusCode: "00" | "02" | "41" | "43" | "46" | "54" | "62" | "83";
+                    /** @description Whether the replaced card would be retired at once. */
+                    readonly retired: boolean;
+                    /** @description Whether the new card would have its PIN. */
+                    readonly pinMoved: boolean;
+                    /**
+                     * Format: date
+                     * @example 2030-11-30
+                     */
+                    readonly expiryDate: string;
+                    /** @description Whether the new card would be active at once. */
+                    readonly active: boolean;
+                }[];
+            } | {
+                /** @constant */
+                readonly possible: false;
+                /** @description The code of the problem that the act would answer. */
+                readonly code: string;
+                readonly detail?: string;
+            };
+        };
         /** @description RFC 9457. */
         readonly Problem: {
             /** @example /problems/validation_failed */
@@ -7471,6 +7618,179 @@ export interface operations {
                     readonly "application/problem+json": components["schemas"]["Problem"];
                 };
             };
+            readonly 429: components["responses"]["RateLimited"];
+            readonly 500: components["responses"]["InternalError"];
+            readonly 503: components["responses"]["Unavailable"];
+        };
+    };
+    readonly readPossibleActs: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly publicToken: string;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description OK */
+            readonly 200: {
+                headers: {
+                    readonly "X-Request-Id": components["headers"]["X-Request-Id"];
+                    readonly "Api-Version": components["headers"]["Api-Version"];
+                    readonly RateLimit: components["headers"]["RateLimit"];
+                    readonly "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": {
+                        /** @description What the holder of the card needs; null for nothing. */
+                        readonly recommended: ("renew" | "replace") | null;
+                        /**
+                         * @description The address on record that a plastic would go to; null for a
+                         *     virtual card.
+                         */
+                        readonly deliveredTo: ("fulfilment" | "address") | null;
+                        /**
+                         * @description Whether the card, or the plastic of a converted one, can be
+                         *     activated.
+                         */
+                        readonly activate: {
+                            /** @enum {boolean} */
+                            readonly possible: true;
+                        } | {
+                            /** @enum {boolean} */
+                            readonly possible: false;
+                            /** @description The code of the problem that the act would answer. */
+                            readonly code: string;
+                            readonly detail?: string;
+                        };
+                        /** @description An order of the next plastic, with a later expiry. */
+                        readonly renew: {
+                            /** @enum {boolean} */
+                            readonly possible: true;
+                            /** @example 1 */
+                            readonly plasticNumber: number;
+                            /**
+                             * Format: date
+                             * @example 2030-11-30
+                             */
+                            readonly expiryDate: string;
+                            /** @description Whether it would be current at once. */
+                            readonly current: boolean;
+                        } | {
+                            /** @enum {boolean} */
+                            readonly possible: false;
+                            /** @description The code of the problem that the act would answer. */
+                            readonly code: string;
+                            readonly detail?: string;
+                        };
+                        /** @description An order of a copy of the present plastic. */
+                        readonly reprint: {
+                            /** @enum {boolean} */
+                            readonly possible: true;
+                            /** @example 1 */
+                            readonly plasticNumber: number;
+                            /**
+                             * Format: date
+                             * @example 2030-11-30
+                             */
+                            readonly expiryDate: string;
+                            /** @description Whether it would be current at once. */
+                            readonly current: boolean;
+                        } | {
+                            /** @enum {boolean} */
+                            readonly possible: false;
+                            /** @description The code of the problem that the act would answer. */
+                            readonly code: string;
+                            readonly detail?: string;
+                        };
+                        /** @description The plastic that would be made current. */
+                        readonly migrate: {
+                            /** @enum {boolean} */
+                            readonly possible: true;
+                            /** @example 1 */
+                            readonly plasticNumber: number;
+                        } | {
+                            /** @enum {boolean} */
+                            readonly possible: false;
+                            /** @description The code of the problem that the act would answer. */
+                            readonly code: string;
+                            readonly detail?: string;
+                        };
+                        /** @description The plastic that would be cancelled. */
+                        readonly cancelRenewal: {
+                            /** @enum {boolean} */
+                            readonly possible: true;
+                            /** @example 1 */
+                            readonly plasticNumber: number;
+                            /**
+                             * @description Whether it was made, so that only its loss cancels it.
+                             */
+                            readonly notReceived: boolean;
+                        } | {
+                            /** @enum {boolean} */
+                            readonly possible: false;
+                            /** @description The code of the problem that the act would answer. */
+                            readonly code: string;
+                            readonly detail?: string;
+                        };
+                        /** @description What each reason that the status allows would do. */
+                        readonly replace: {
+                            /** @enum {boolean} */
+                            readonly possible: true;
+                            readonly successors: readonly {
+                                /** @enum {string} */
+                                readonly replacementReason:
+                                    | "Lost"
+                                    | "Stolen"
+                                    | "Damaged"
+                                    | "Compromised"
+                                    | "Upgrade";
+                                /**
+                                 * @description Of the replaced card then.
+                                 * @enum {string}
+                                 */
+                                readonly cardStatusCode:
+                                    | "00"
+                                    | "02"
+                                    | "41"
+                                    | "43"
+                                    | "46"
+                                    | "54"
+                                    | "62"
+                                    | "83";
+                                /**
+                                 * @description Whether the replaced card would be retired at once.
+                                 */
+                                readonly retired: boolean;
+                                /** @description Whether the new card would have its PIN. */
+                                readonly pinMoved: boolean;
+                                /**
+                                 * Format: date
+                                 * @example 2030-11-30
+                                 */
+                                readonly expiryDate: string;
+                                /** @description Whether the new card would be active at once. */
+                                readonly active: boolean;
+                            }[];
+                        } | {
+                            /** @enum {boolean} */
+                            readonly possible: false;
+                            /** @description The code of the problem that the act would answer. */
+                            readonly code: string;
+                            readonly detail?: string;
+                        };
+                    };
+                };
+            };
+            readonly 400: components["responses"]["MalformedRequest"];
+            readonly 401: components["responses"]["Unauthenticated"];
+            readonly 403: components["responses"]["InsufficientScope"];
+            readonly 404: components["responses"]["CardNotFound"];
+            readonly 421: components["responses"]["MisdirectedRequest"];
+            readonly 422: components["responses"]["ValidationFailed"];
             readonly 429: components["responses"]["RateLimited"];
             readonly 500: components["responses"]["InternalError"];
             readonly 503: components["responses"]["Unavailable"];

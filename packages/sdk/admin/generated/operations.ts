@@ -138,6 +138,7 @@ export const operationTable = {
   readClientLimits: { method: 'GET', path: '/clients/{clientId}/limits', calls: 'reads' },
   readClock: { method: 'GET', path: '/sandbox/clock', calls: 'reads' },
   readDisclosureReceipt: { method: 'GET', path: '/disclosures/{entry}/receipt', calls: 'reads' },
+  readPossibleActs: { method: 'GET', path: '/cards/{publicToken}/possible-acts', calls: 'reads' },
   refuseApproval: { method: 'POST', path: '/approvals/{approvalId}/refuse', calls: 'keyed' },
   renewCardAsOperator: { method: 'POST', path: '/cards/{publicToken}/renew', calls: 'keyed' },
   replaceCardAsOperator: { method: 'POST', path: '/cards/{publicToken}/replace', calls: 'keyed' },

@@ -1,13 +1,35 @@
 import Type from 'typebox'
 import * as acts from '../../../operations/cards/operator-life-acts.ts'
+import { findPossibleActs } from '../../../operations/cards/possible-acts.ts'
 import { markReplay, noContent, repeatable } from '../../http/repeatable.ts'
-import { type PrivateApi, parsePublicToken, supportAct } from '../api.ts'
+import { type PrivateApi, parsePublicToken, support, supportAct } from '../api.ts'
 import * as schemas from '../schemas/card-life-acts.ts'
 import { NothingSchema, ReasonSchema } from '../schemas/cards.ts'
 import { operatorOnCards } from './card-acts.ts'
 
 const tags = ['Cards']
 const params = Type.Object({ publicToken: Type.String() })
+
+/** Reads which acts of card life are possible, before an operator does one. */
+export function possibleActsRoute({ app, cards }: PrivateApi): void {
+  app.get(
+    '/cards/:publicToken/possible-acts',
+    {
+      config: support,
+      schema: {
+        operationId: 'readPossibleActs',
+        summary: 'Read the possible acts on a card',
+        description:
+          'What activating, renewing and replacing the card would do now, or why it would be ' +
+          'refused.',
+        tags,
+        params,
+        response: { 200: schemas.PossibleActsSchema },
+      },
+    },
+    async (request) => findPossibleActs(cards, parsePublicToken(request)),
+  )
+}
 
 /** Routes by which operators activate and replace a card of any client, with a reason. */
 export function successionActRoutes({ app, cards }: PrivateApi): void {

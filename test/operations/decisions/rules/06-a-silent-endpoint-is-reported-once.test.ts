@@ -105,8 +105,9 @@ onEachEngine((engine) => {
     const passMinute = () =>
       sql(
         database,
-        `update decision_endpoint_state
-         set degraded_seen_at = degraded_seen_at - interval '61 seconds'`,
+        `update decision_endpoint_state set degraded_seen_at = $1::timestamptz
+         where degraded_seen_at is not null`,
+        [new Date(Date.now() - 61_000).toISOString()],
       )
     assert.equal(await record(1, 'still-degraded'), false, 'nothing is degraded')
     await record(1, 'degraded')

@@ -47,12 +47,25 @@ test('a filter that cannot be searched says why, and keeps what was typed', asyn
     ['?card=12', /ten digits/],
     [`?card=${card}&act=client.created`, /Search by a card alone/],
     ['?from=yesterday', /A day has the form/],
+    ['?from=2026-02-30', /A day has the form/],
+    ['?to=9999-12-31', /A day has the form/],
+    ['?from=0000-01-01', /A day has the form/],
   ] as const) {
     const { status, text } = await visit(query)
     assert.equal(status, 422)
     assert.match(text, words)
   }
   assert.match((await visit('?card=12')).text, /name="card"[^>]* value="12"/)
+})
+
+test('an act of an address that no act has matches nothing, whatever its name', async () => {
+  for (const act of ['__proto__', 'constructor', 'toString', 'nobody.did_this']) {
+    const { status, text } = await visit(`?act=${act}`)
+    assert.equal(status, 200, text)
+    assert.match(text, /No act matches\./)
+    assert.ok(text.includes(`<option value="${act}" selected>`), text)
+    assert.doesNotMatch(text, /native code/)
+  }
 })
 
 test('what is shown is exported as CSV, with no cell that a spreadsheet calculates', async () => {

@@ -1,5 +1,5 @@
 /** The names of events and acts for people. */
-const actNames: Readonly<Record<string, string>> = {
+const actNames = {
   'card.created': 'Card created',
   'card.status_changed': 'Status changed',
   'card.controls_changed': 'Spending controls changed',
@@ -37,6 +37,9 @@ const actNames: Readonly<Record<string, string>> = {
   'chip.command_done': 'Chip command executed',
   'chip.command_failed': 'Chip command failed',
   'chip.command_unconfirmed': 'Chip command without result',
-}
+} as const
 
-export const actName = (type: string): string => actNames[type] ?? type
+const byType: ReadonlyMap<string, string> = new Map(Object.entries(actNames))
+
+/** Names an act for people; one without a name by its type, which an address may have made up. */
+export const actName = (type: string): string => byType.get(type) ?? type

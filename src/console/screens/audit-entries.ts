@@ -30,8 +30,13 @@ export const readEntryFilter = ({ query }: Pick<Visit, 'query'>): EntryFilter =>
   to: query.to?.trim() ?? '',
 })
 
-const isDay = (text: string): boolean =>
-  /^\d{4}-\d{2}-\d{2}$/.test(text) && !Number.isNaN(Date.parse(text))
+/** Whether a text is a day of the calendar that a time of the log can have. */
+function isDay(text: string): boolean {
+  if (!/^(?:19|2\d)\d{2}-\d{2}-\d{2}$/.test(text)) return false
+  const atMs = Date.parse(text)
+  // The parser takes 30 February for 2 March.
+  return !Number.isNaN(atMs) && new Date(atMs).toISOString().startsWith(text)
+}
 
 /** Explains the first fault of a filter; null if it can be searched. */
 export function explainFilterFault({ act, card, from, person, to }: EntryFilter): string | null {
@@ -91,14 +96,14 @@ const offeredActs = [
   'key.deleted',
 ] as const
 
-const otherWords: Readonly<Record<string, string>> = {
-  'pan.searched': 'Card number searched',
-  'person.sign_in_failed': 'Sign-in failed',
-}
+const otherWords: ReadonlyMap<string, string> = new Map([
+  ['pan.searched', 'Card number searched'],
+  ['person.sign_in_failed', 'Sign-in failed'],
+])
 
 /** Names an act in words: `client.secret_rotated` is “Client secret rotated”. */
 export function nameEntryAct(act: string): string {
-  const known = otherWords[act] ?? actName(act)
+  const known = otherWords.get(act) ?? actName(act)
   if (known !== act) return known
   // Some acts contain an id, which their details have, too.
   const words = withoutUuids(act)

@@ -92,3 +92,12 @@ test('the export follows all pages, and each line of JSON is an entry', async ()
   const ids = new Set(lines.map((line) => JSON.parse(line).entry))
   assert.equal(ids.size, 230)
 })
+
+test('a link to a file leads a reader who is signed out to the sign-in, and saves no page', async () => {
+  const { text } = await visit('')
+  const [link = ''] = /<a href="[^"]*as=csv"[^>]*>/.exec(text) ?? []
+  assert.match(link, /^<a href="[^"]*">$/)
+  const signedOut = await openBrowser().ask(`${url}/console/audit-log?as=csv`)
+  assert.equal(signedOut.status, 303)
+  assert.match(signedOut.headers.get('location') ?? '', /^\/console\/sign-in\?to=/)
+})

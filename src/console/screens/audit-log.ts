@@ -95,14 +95,17 @@ function personField(asked: string, people: readonly Person[]): Content {
   </select></label>`
 }
 
-/** Links to the files of what is shown, without its page. */
+/**
+ * Links to the files of what is shown, without its page. The answer names the file: with the
+ * attribute `download`, a browser would save the page of a sign-in in its place.
+ */
 function exportLinks({ here }: Pick<Visit, 'here'>): Content {
   const { pathname, searchParams } = new URL(here, 'http://console.invalid')
   const link = (format: string, words: string) => {
     const asked = new URLSearchParams(searchParams)
     asked.delete('cursor')
     asked.set('as', format)
-    return html`<a href="${pathname}?${String(asked)}" download>${words}</a>`
+    return html`<a href="${pathname}?${String(asked)}">${words}</a>`
   }
   return html`<p class="fine">
     Export these acts as ${link('csv', 'CSV')} or ${link('jsonl', 'JSON lines')}: the newest

@@ -6,7 +6,7 @@ import { toProblem } from '../console.ts'
 import { describeReceipt } from '../describe-receipt.ts'
 import { instant, renderActor } from '../desk-parts.ts'
 import { type Page, path, type Screen, type Visit } from '../screen.ts'
-import { actName } from './act-names.ts'
+import { nameEntryAct } from './audit-entries.ts'
 
 /**
  * Shows the receipt of a disclosure: the path from the entry to the signed root. It can be saved,
@@ -26,7 +26,7 @@ export const receiptScreen: Screen = {
   },
 }
 
-const title = 'Receipt of a disclosure'
+const title = 'Receipt of an act'
 
 const waitingPage: Page = {
   title,
@@ -58,7 +58,7 @@ async function showReceipt(visit: Visit, text: string): Promise<Page> {
     title,
     body: html`<ol class="stepper proof" aria-label="Path of the proof">
         <li class="done">
-          <b>${entry === null ? 'Erased act' : actName(entry.act)}</b>
+          <b>${entry === null ? 'Erased act' : nameEntryAct(entry.act)}</b>
           <p class="fine">${entry && instant(entry.at)}</p>
         </li>
         <li class="done">
@@ -82,7 +82,7 @@ async function showReceipt(visit: Visit, text: string): Promise<Page> {
       </ol>
       <p class="row proof-acts">
         <a class="button" href="/audit#receipt=${encodeURIComponent(text)}">Verify here</a>
-        <a href="${pathname}?format=file" download>Download</a>
+        <a href="${pathname}?format=file">Download</a>
       </p>
       ${entry && (await entryFacts(visit, entry))}
       <details>

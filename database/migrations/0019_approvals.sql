@@ -34,6 +34,8 @@ create table approval (
   access text[] not null check (cardinality(access) > 0),
   -- The exact payload, sealed; null once it is deleted.
   payload bytea,
+  -- The reason in the request, sealed; it outlives the payload. Null without one.
+  reason bytea,
   -- SHA-256 of the payload.
   payload_hash bytea not null check (length(payload_hash) = 32),
   -- The names of its subjects, as JSON, and SHA-256 of their state.

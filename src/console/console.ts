@@ -43,7 +43,7 @@ import {
   parseForm,
 } from './session.ts'
 import { issuerRoutes, type SignInOptions, signInRoutes } from './sign-in.ts'
-import { listWaitingApprovals } from './waiting-approvals.ts'
+import { readWaitingCount } from './waiting-approvals.ts'
 import {
   omitSecrets,
   readAction,
@@ -150,10 +150,10 @@ async function showScreen(
   const visit = createVisit(options, session, request, request.url, { kept, refused })
   const notice = answer?.notice ?? null
   // An open page that looks for changes does not show it.
-  const waiting = isByScript ? [] : visit.waitingApprovals()
+  const waiting = isByScript ? 0 : visit.countWaitingApprovals()
   const finishFrame = async () => ({
     ...createFrame(options, visit, notice),
-    waitingApprovals: (await waiting).length,
+    waitingApprovals: await waiting,
   })
   try {
     const page = allows(visit, screen.access)
@@ -336,7 +336,7 @@ function createVisit(
       idempotencyKey: method === 'GET' ? null : idempotencyKey,
     })
   }
-  let waiting: ReturnType<Visit['waitingApprovals']> | null = null
+  let waiting: Promise<number> | null = null
   const visit: Visit = {
     person,
     scopes,
@@ -357,8 +357,8 @@ function createVisit(
         cause: new Error(`The answer to GET ${path} does not match its schema.`),
       })
     },
-    waitingApprovals() {
-      waiting ??= listWaitingApprovals(visit)
+    countWaitingApprovals() {
+      waiting ??= readWaitingCount(visit)
       return waiting
     },
   }

@@ -4,7 +4,6 @@ import type { Person } from '../domain/person.ts'
 import type { Problem } from '../domain/problem.ts'
 import type { Access } from '../listeners/http/authentication.ts'
 import { type Html, html } from '../listeners/http/html.ts'
-import type { ListedApprovalSchema } from '../listeners/private/schemas/approvals.ts'
 
 /** An answer of the private listener. */
 export interface ApiAnswer {
@@ -53,8 +52,8 @@ export interface Visit {
     path: string,
     body?: object,
   ): Promise<ApiAnswer>
-  /** Lists the approvals that wait for this person, read once for a page. */
-  waitingApprovals(): Promise<readonly Static<typeof ListedApprovalSchema>[]>
+  /** Counts the approvals that wait for this person, once for a page. */
+  countWaitingApprovals(): Promise<number>
 }
 
 /** A form that was refused, or that waited for a sign-in. Its page shows it open. */

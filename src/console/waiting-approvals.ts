@@ -1,27 +1,17 @@
-import Type, { type Static } from 'typebox'
-import { ListedApprovalSchema } from '../listeners/private/schemas/approvals.ts'
+import { WaitingApprovalsSchema } from '../listeners/private/schemas/approvals.ts'
 import type { Visit } from './screen.ts'
 
-const WaitingApprovalsSchema = Type.Array(ListedApprovalSchema)
-
-/** More than these are not counted. */
-export const waitingMost = 100
-
 /**
- * Lists the approvals that wait for this person: requests of others whose act the person may do.
- * Empty for people who may not approve, and while the list cannot be read.
+ * Counts the approvals that wait for this person. None for people who may not approve, and while
+ * they cannot be counted.
  */
-export async function listWaitingApprovals({
-  person,
+export async function readWaitingCount({
   read,
   scopes,
-}: Pick<Visit, 'person' | 'read' | 'scopes'>): Promise<Static<typeof WaitingApprovalsSchema>> {
-  if (!scopes.has('approve')) return []
-  const address = `/approvals?state=waiting&limit=${waitingMost}`
-  const waiting = await read(address, WaitingApprovalsSchema).catch(() => [])
-  return waiting.filter(
-    (approval) => approval.requestedBy.id !== person.personId && mayApprove({ scopes }, approval),
-  )
+}: Pick<Visit, 'read' | 'scopes'>): Promise<number> {
+  if (!scopes.has('approve')) return 0
+  const waiting = await read('/approvals/waiting', WaitingApprovalsSchema).catch(() => null)
+  return waiting?.count ?? 0
 }
 
 /** Whether a person has a scope that the request needs, and may approve. */

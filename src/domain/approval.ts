@@ -90,6 +90,9 @@ export const approvalStates = [
 ] as const
 export type ApprovalState = (typeof approvalStates)[number]
 
+/** More approvals that wait for a person are not counted. */
+export const countedMost = 100
+
 /**
  * Scopes that disclose PINs or card numbers to a client, in clear or sealed to a device, or let it
  * set PINs.
@@ -152,6 +155,9 @@ export const parsePayload = (payload: string): AskedRequest => JSON.parse(payloa
 /** SHA-256 of a payload, in UTF-8. */
 export const hashPayload = (payload: string): Uint8Array => hash('sha256', payload, 'buffer')
 
-/** The subject that a payload or an outcome is sealed for. */
-export const approvalSubject = (approvalId: string, column: 'payload' | 'outcome'): string =>
-  `${approvalId}\n${column}`
+/** The parts of an approval that are sealed, each for a subject of its own. */
+export type SealedApprovalPart = 'payload' | 'reason' | 'outcome'
+
+/** The subject that a part is sealed for. */
+export const approvalSubject = (approvalId: string, part: SealedApprovalPart): string =>
+  `${approvalId}\n${part}`

@@ -5,6 +5,7 @@ import { after, before, suite, test } from 'node:test'
 import pg from 'pg'
 import { makeProductId } from '../../src/domain/identifiers.ts'
 import {
+  countApprovalsFor,
   countBrokenGlass,
   deleteOldApprovals,
   listApprovalRows,
@@ -550,6 +551,8 @@ const calls: readonly ((database: Database, limit: number) => Promise<unknown>)[
   (database, limit) =>
     listApprovalRows(database, { state: null, requesterId: 'client-7900' }, null, limit),
   (database) => countBrokenGlass(database),
+  (database, limit) =>
+    countApprovalsFor(database, { viewerId: 'client-1', scopes: ['admin'], limit }),
   (database) => claimApproval(database, claimId),
   (database) => reverseByElements(database, 'client-1', original),
   (database) =>

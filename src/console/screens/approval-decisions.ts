@@ -67,6 +67,7 @@ export function approvalDecision(
       </form>
       ${
         isApprover &&
+        approval.isReadable &&
         (isFresh
           ? reasonForm('break-glass', 'Break the glass', breakGlassHint)
           : signIn('break the glass'))
@@ -77,17 +78,18 @@ export function approvalDecision(
       Another role decides this. Ask a person with <code>approve</code> and
       <code>${approval.scopes.join(' or ')}</code>.
     </p>`
+  const approveForm = html`<form method="post" action="${action}/approve">
+    ${formFields(visit)}
+    <input type="hidden" name="hash" value="${payloadHash}">
+    <button>Approve</button>
+    <p class="hint">You approve the exact payload, by its hash. It runs at once, and only once.</p>
+  </form>`
   return html`${
-    isFresh
-      ? html`<form method="post" action="${action}/approve">
-          ${formFields(visit)}
-          <input type="hidden" name="hash" value="${payloadHash}">
-          <button>Approve</button>
-          <p class="hint">
-            You approve the exact payload, by its hash. It runs at once, and only once.
-          </p>
-        </form>`
-      : signIn('approve')
+    approval.isReadable
+      ? isFresh
+        ? approveForm
+        : signIn('approve')
+      : html`<p>Nobody can approve what cannot be read. Refuse it, or have its key restored.</p>`
   }${reasonForm('refuse', 'Refuse', 'The requester can read the reason.')}`
 }
 

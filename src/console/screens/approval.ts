@@ -48,9 +48,12 @@ export const approvalScreen: Screen = {
 
 const reason = (visit: Visit, approval: Approval): Html => {
   const subject = renderSubject(approval)
+  const without = approval.isReadable
+    ? 'The request has no reason. Ask the requester.'
+    : 'The request cannot be read: its key is not in the HSM.'
   return html`${
     approval.reason === null
-      ? html`<p class="fine">The request has no reason. Ask the requester.</p>`
+      ? html`<p class="fine">${without}</p>`
       : html`<blockquote class="asked"><bdi>${approval.reason}</bdi></blockquote>`
   }
   <p class="fine">
@@ -97,11 +100,13 @@ function bulkResult({ kind, outcome }: Approval): Content {
   </section>`
 }
 
-const payload = ({ method, path, payload: text, payloadHash }: Approval): Content =>
-  text === null
-    ? html`<p class="empty">
-          The payload was deleted, because the record must not name its subject. The hash stays.
-        </p>
+const payload = ({ isReadable, method, path, ...approval }: Approval): Content => {
+  const { payload: text, payloadHash } = approval
+  const without = isReadable
+    ? 'The payload was deleted when the request ended. The hash stays.'
+    : 'The payload cannot be read: its key is not in the HSM.'
+  return text === null
+    ? html`<p class="empty">${without}</p>
         <p class="fine">SHA-256 <code>${payloadHash}</code></p>`
     : html`<p><code>${method} ${path}</code></p>
         <pre tabindex="0">${JSON.stringify(parsePayload(text).body, null, 2)}</pre>
@@ -110,3 +115,4 @@ const payload = ({ method, path, payload: text, payloadHash }: Approval): Conten
           <summary>The text of the hash</summary>
           <pre tabindex="0">${text}</pre>
         </details>`
+}

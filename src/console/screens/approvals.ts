@@ -91,9 +91,9 @@ const requestCell = ({ approvalId, description, subject }: ListedApproval): Cont
       }${description}</a>
   </th>`
 
-const reasonCell = ({ reason }: ListedApproval): Content =>
+const reasonCell = ({ isReadable, reason }: ListedApproval): Content =>
   html`<td>${
     reason === null
-      ? html`<span class="fine">None given</span>`
+      ? html`<span class="fine">${isReadable ? 'None given' : 'Cannot be read'}</span>`
       : html`<bdi class="cut reason" title="${reason}">${reason}</bdi>`
   }</td>`

@@ -1,6 +1,6 @@
+import { countedMost } from '../../domain/approval.ts'
 import { type Content, type Html, html } from '../../listeners/http/html.ts'
 import type { Visit } from '../screen.ts'
-import { waitingMost } from '../waiting-approvals.ts'
 
 interface HealthDocument {
   readonly status: string
@@ -118,7 +118,7 @@ const parseStatus = (text: string): Status => severities.find((each) => each ===
 export async function renderState(visit: Visit): Promise<Content> {
   const [answer, waiting] = await Promise.all([
     visit.call('GET', '/health'),
-    visit.waitingApprovals(),
+    visit.countWaitingApprovals(),
   ])
   const { checks, status } = answer.body as HealthDocument
   const found = Object.entries(checks)
@@ -129,10 +129,10 @@ export async function renderState(visit: Visit): Promise<Content> {
   const faulty = found.filter((check) => check.status !== 'pass')
   return html`${statusLine(parseStatus(status), faulty.length, found.length)}
     ${
-      (faulty.length > 0 || waiting.length > 0) &&
+      (faulty.length > 0 || waiting > 0) &&
       html`<ul class="exceptions">
         ${faulty.map((check) => renderException(visit, check))}
-        ${waiting.length > 0 && renderWaiting(waiting.length)}
+        ${waiting > 0 && renderWaiting(waiting)}
       </ul>`
     }`
 }
@@ -170,7 +170,7 @@ function renderException(
 function renderWaiting(count: number): Html {
   const words = count === 1 ? '1 approval waits' : `${count} approvals wait`
   return html`<li class="warn">
-    <b>${count >= waitingMost ? `${count} or more approvals wait` : words} for you</b>
+    <b>${count >= countedMost ? `${count} or more approvals wait` : words} for you</b>
     <span class="about">Requests expire after 24 hours.</span>
     <a href="/console/approvals">Review</a>
   </li>`

@@ -208,7 +208,7 @@ export const keyCatalogue = {
   'personal-data': {
     description:
       'Enciphers personal data, texts for the bureau, notes, answers, webhook secrets, keys that ' +
-      'sign decisions, and payloads of approvals.',
+      'sign decisions, and requests that wait for an approval.',
     kind: { purpose: 'personal-data', keyUsage: 'D0', action: 'seal', ...aes256 },
     ...reEncrypted,
     columns: [
@@ -222,7 +222,9 @@ export const keyCatalogue = {
       // After the present secrets, each of which may become a former one.
       'webhook_former_secret.secret',
       'decision_signing_key.sealed_keys',
-      ...(['approval.payload', 'approval.outcome'] as const),
+      'approval.payload',
+      'approval.reason',
+      'approval.outcome',
     ],
     ...staysHere,
     cryptoperiod: deriving,

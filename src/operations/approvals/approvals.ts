@@ -1,5 +1,4 @@
 import * as rules from '../../domain/approval.ts'
-import { toMembers } from '../../domain/members.ts'
 import type { Person } from '../../domain/person.ts'
 import { Problem } from '../../domain/problem.ts'
 import type { Hsm } from '../../hsm/contract/hsm.ts'
@@ -8,6 +7,7 @@ import {
   type ApprovalFilter,
   type ApprovalPosition,
   type ApprovalRow,
+  countApprovalsFor,
   countBrokenGlass,
   findApproval,
   listApprovalRows,
@@ -65,8 +65,13 @@ export interface Approval {
   readonly path: string
   /** The key, link or client that the request names; null without one. */
   readonly subject: string | null
-  /** The reason in the request; null without one, and after the payload was deleted. */
+  /** The reason in the request; null without one. */
   readonly reason: string | null
+  /**
+   * Whether its sealed parts could be opened: of a listed one the reason, of a shown one also the
+   * payload and the outcome. Their key may be lost.
+   */
+  readonly isReadable: boolean
   /** The scopes of the route. The caller and the approver each need one of them. */
   readonly scopes: readonly string[]
   /** SHA-256 of the payload, in hexadecimal. */
@@ -105,12 +110,14 @@ export function parseRequester({ requesterPerson }: ApprovalRow): Person | null 
 
 /**
  * Describes the parts that every reader of approvals can see.
- * @param payload null after its deletion.
+ * @param opened the opened reason, and whether everything could be opened.
  */
-function describeApproval(row: ApprovalRow, payload: string | null): Approval {
+function describeApproval(
+  row: ApprovalRow,
+  opened: Pick<Approval, 'reason' | 'isReadable'>,
+): Approval {
   const requester = parseRequester(row)
   const { deciderId, deciderName, kind } = row
-  const { reason } = toMembers(payload && rules.parsePayload(payload).body)
   return {
     approvalId: row.approvalId,
     kind,
@@ -119,7 +126,7 @@ function describeApproval(row: ApprovalRow, payload: string | null): Approval {
     method: row.method,
     path: row.path,
     subject: nameSubject(JSON.parse(row.subject) as ApprovalSubject),
-    reason: typeof reason === 'string' ? reason : null,
+    ...opened,
     scopes: row.access,
     payloadHash: Buffer.from(row.payloadHash).toString('hex'),
     requestedBy: {
@@ -148,31 +155,71 @@ const composeParty = (id: string, name: string | null): NamedParty => ({
   isPerson: name !== null,
 })
 
-const revealColumn = async (
-  hsm: Hsm,
-  row: ApprovalRow,
-  column: 'payload' | 'outcome',
-): Promise<string | null> => {
-  const sealed = row[column]
-  const { approvalId } = row
-  return sealed && hsm.revealRecord('approval', rules.approvalSubject(approvalId, column), sealed)
+/** An opened part of an approval: null if there is none, and if it cannot be opened. */
+interface OpenedPart {
+  readonly text: string | null
+  readonly isReadable: boolean
 }
 
-/** Returns an approval with its payload and, if the viewer has access, its outcome. */
-export async function showApproval(
+/** The opened parts of an approval. */
+export type OpenedApproval = Readonly<Record<rules.SealedApprovalPart, OpenedPart>>
+
+/** Returns a part whose text is known. */
+export const readablePart = (text: string | null): OpenedPart => ({ text, isReadable: true })
+
+/**
+ * Opens a sealed part of an approval.
+ * @throws `Problem` `unavailable` if the HSM gives no answer.
+ */
+async function openPart(
+  hsm: Hsm,
+  row: ApprovalRow,
+  part: rules.SealedApprovalPart,
+): Promise<OpenedPart> {
+  const sealed = row[part]
+  if (sealed === null) return readablePart(null)
+  const subject = rules.approvalSubject(row.approvalId, part)
+  try {
+    return readablePart(await hsm.revealRecord('approval', subject, sealed))
+  } catch (error) {
+    // An outage passes. Other failures stay: the key is lost, or the bytes were changed.
+    if (error instanceof Problem) throw error
+    return { text: null, isReadable: false }
+  }
+}
+
+/**
+ * Opens an approval, outside a transaction: the HSM reads its keys again if it misses one.
+ * @throws `Problem` `unavailable` if the HSM gives no answer.
+ */
+export const openApproval = async (
   { hsm }: Pick<ApprovalContext, 'hsm'>,
+  row: ApprovalRow,
+): Promise<OpenedApproval> => ({
+  payload: await openPart(hsm, row, 'payload'),
+  reason: await openPart(hsm, row, 'reason'),
+  outcome: await openPart(hsm, row, 'outcome'),
+})
+
+/**
+ * Shows an approval with its payload and, if the viewer has access, its outcome.
+ * @param row as it is now: a decision may have deleted the payload since it was opened.
+ */
+export async function showApproval(
   connection: Connection,
   viewer: Party,
   row: ApprovalRow,
+  opened: OpenedApproval,
 ): Promise<ShownApproval> {
   // The outcome may be a key block. A viewer without access to the route does not get it here
   // either.
   const mayHave =
     viewer.clientId === row.requesterId || row.access.some((scope) => viewer.scopes.has(scope))
-  const payload = await revealColumn(hsm, row, 'payload')
-  const outcome = mayHave ? await revealColumn(hsm, row, 'outcome') : null
+  const payload = row.payload === null ? null : opened.payload.text
+  const outcome = mayHave ? opened.outcome.text : null
+  const isReadable = Object.values(opened).every((part) => part.isReadable)
   return {
-    ...describeApproval(row, payload),
+    ...describeApproval(row, { reason: opened.reason.text, isReadable }),
     ...(await findBackground(connection, row, payload)),
     payload,
     outcome: outcome === null ? null : (JSON.parse(outcome) as unknown),
@@ -204,7 +251,7 @@ export const findShownApproval = async (
   approvalId: string,
 ): Promise<ShownApproval> => {
   const row = visibleApproval(viewer, await findApproval(approvals.database, approvalId))
-  return showApproval(approvals, approvals.database, viewer, row)
+  return showApproval(approvals.database, viewer, row, await openApproval(approvals, row))
 }
 
 /** An approval with its position in the list. */
@@ -223,12 +270,28 @@ export async function listApprovals(
   const { state } = filter
   const rows = await listApprovalRows(database, { state, requesterId }, page.after, page.limit)
   return Promise.all(
-    rows.map(async (row) => ({
-      ...describeApproval(row, await revealColumn(hsm, row, 'payload')),
-      position: row,
-    })),
+    rows.map(async (row) => {
+      const { isReadable, text: reason } = await openPart(hsm, row, 'reason')
+      return { ...describeApproval(row, { reason, isReadable }), position: row }
+    }),
   )
 }
+
+/**
+ * Counts the approvals that wait for a viewer: requests of others whose act the viewer may do. It
+ * opens none of them.
+ */
+export const countWaitingFor = async (
+  { database }: Pick<ApprovalContext, 'database'>,
+  { clientId, scopes }: Party,
+): Promise<number> =>
+  scopes.has('approve')
+    ? countApprovalsFor(database, {
+        viewerId: clientId,
+        scopes: [...scopes],
+        limit: rules.countedMost,
+      })
+    : 0
 
 /** Counts the requesters' approvals of their own requests within the last 30 days. */
 export const countBrokenGlassUses = ({

@@ -6,6 +6,7 @@ import {
   approvalSubject,
   composePayload,
   hashPayload,
+  type SealedApprovalPart,
 } from '../../domain/approval.ts'
 import { Problem } from '../../domain/problem.ts'
 import { countWaitingApprovals, insertApproval } from '../../storage/approvals/approvals.ts'
@@ -15,6 +16,7 @@ import { type Answer, once, type RepeatableRequest } from '../idempotency/idempo
 import {
   type ApprovalContext,
   type Party,
+  readablePart,
   recordStep,
   type ShownApproval,
   showApproval,
@@ -45,11 +47,19 @@ export async function requestApproval(
 ): Promise<Answer<ShownApproval>> {
   const approvalId = randomUUID()
   const payload = composePayload(wanted, randomBytes(16).toString('base64url'))
-  const sealed = await approvals.hsm.sealRecord(
-    'approval',
-    approvalSubject(approvalId, 'payload'),
-    payload,
-  )
+  const seal = (part: SealedApprovalPart, text: string) =>
+    approvals.hsm.sealRecord('approval', approvalSubject(approvalId, part), text)
+  const reason = typeof wanted.members.reason === 'string' ? wanted.members.reason : null
+  const sealed = {
+    payload: await seal('payload', payload),
+    // It is shown after the payload was deleted, too.
+    reason: reason === null ? null : await seal('reason', reason),
+  }
+  const opened = {
+    payload: readablePart(payload),
+    reason: readablePart(reason),
+    outcome: readablePart(null),
+  }
   const { access, kind, members, method, path, requestId } = wanted
   // Only the payload, which is deleted later, names the subject of an erasure.
   const subject = parseSubject(approvalKinds[kind].isForgotten ? {} : members)
@@ -63,7 +73,7 @@ export async function requestApproval(
       path,
       access,
       requestId,
-      payload: sealed,
+      ...sealed,
       payloadHash: hashPayload(payload),
       subject: JSON.stringify(subject),
       stateDigest: await computeStateDigest(connection, kind, subject),
@@ -72,7 +82,7 @@ export async function requestApproval(
       requesterParties,
     })
     await recordStep(connection, 'asked', row, { by: requester, requestId })
-    return showApproval(approvals, connection, requester, row)
+    return showApproval(connection, requester, row, opened)
   })
 }
 

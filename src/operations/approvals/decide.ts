@@ -4,6 +4,7 @@ import {
   type ApprovalDecision,
   type ApprovalRow,
   decideApproval,
+  findApproval,
   listLateApprovals,
   lockApproval,
 } from '../../storage/approvals/approvals.ts'
@@ -11,6 +12,8 @@ import type { Connection } from '../../storage/engine/database.ts'
 import { type Answer, once, type RepeatableRequest } from '../idempotency/idempotency.ts'
 import {
   type ApprovalContext,
+  type OpenedApproval,
+  openApproval,
   type Party,
   recordStep,
   type ShownApproval,
@@ -31,7 +34,7 @@ interface Decider extends Party {
  * while its subject is unchanged. It is then executed once.
  * @param payloadHash SHA-256, in hexadecimal.
  * @throws `Problem` `not_found`, `approval_over`, `same_person`, `insufficient_scope`,
- *   `login_too_old`, `payload_hash_mismatch`, `approval_stale`.
+ *   `login_too_old`, `payload_hash_mismatch`, `unavailable` if it cannot be read, `approval_stale`.
  */
 export const approve = (
   approvals: ApprovalContext,
@@ -39,12 +42,13 @@ export const approve = (
   payloadHash: string,
   request: RepeatableRequest | null,
 ): Promise<Answer<ShownApproval>> =>
-  decide(approvals, decider, request, async (connection, row) => {
+  decide(approvals, decider, request, async (connection, row, opened) => {
     await requireAnotherPerson(approvals, connection, decider, row)
     requireApprover(decider, row)
     if (payloadHash !== Buffer.from(row.payloadHash).toString('hex')) {
       throw new Problem('payload_hash_mismatch')
     }
+    requireReadable(opened)
     return passUnlessStale(connection, decider, row, null)
   })
 
@@ -89,9 +93,10 @@ export async function breakGlass(
   reason: string,
   request: RepeatableRequest | null,
 ): Promise<Answer<ShownApproval>> {
-  const answer = await decide(approvals, decider, request, (connection, row) => {
+  const answer = await decide(approvals, decider, request, (connection, row, opened) => {
     if (row.requesterId !== decider.clientId) throw new Problem('not_requester')
     requireApprover(decider, row)
+    requireReadable(opened)
     return passUnlessStale(connection, decider, row, reason)
   })
   if (!answer.replayed) approvals.glassBroken(answer.result)
@@ -108,21 +113,38 @@ async function decide(
   approvals: ApprovalContext,
   decider: Decider,
   request: RepeatableRequest | null,
-  work: (connection: Connection, row: ApprovalRow) => Promise<Decided>,
+  work: (connection: Connection, row: ApprovalRow, opened: OpenedApproval) => Promise<Decided>,
 ): Promise<Answer<ShownApproval>> {
+  const before = visibleApproval(
+    decider,
+    await findApproval(approvals.database, decider.approvalId),
+  )
+  const opened = await openApproval(approvals, before)
   const { replayed, result } = await once(approvals, request, async (connection) => {
     const row = visibleApproval(decider, await lockApproval(connection, decider.approvalId))
     if (row.state !== 'waiting') {
       throw new Problem('approval_over', { detail: `It is ${row.state}.` })
     }
-    const decided = row.isLate ? await expire(connection, row) : await work(connection, row)
+    const decided = row.isLate ? await expire(connection, row) : await work(connection, row, opened)
     const { isRefusal } = decided
-    return { isRefusal, approval: await showApproval(approvals, connection, decider, decided.row) }
+    const approval = await showApproval(connection, decider, decided.row, opened)
+    return { isRefusal, approval }
   })
   const { approval, isRefusal } = result
   if (isRefusal && approval.state === 'stale') throw new Problem('approval_stale')
   if (isRefusal) throw new Problem('approval_over', { detail: `It is ${approval.state}.` })
   return { replayed, result: approval }
+}
+
+/**
+ * Rejects the execution of a request that nobody can read.
+ * @throws `Problem` `unavailable`.
+ */
+function requireReadable({ payload }: OpenedApproval): void {
+  if (payload.isReadable) return
+  throw new Problem('unavailable', {
+    detail: 'The request cannot be read: its key is not in the HSM. Restore the key, or refuse it.',
+  })
 }
 
 /**

@@ -1,4 +1,4 @@
-import { approvalSubject } from '../../domain/approval.ts'
+import { approvalSubject, type SealedApprovalPart } from '../../domain/approval.ts'
 import { freeTextSubject } from '../../domain/card-life.ts'
 import { decisionKeysSubject } from '../../domain/decision-keys.ts'
 import { isPublicToken } from '../../domain/identifiers.ts'
@@ -82,7 +82,7 @@ const ofWebhooks =
 
 /** A sealed column of the approvals. */
 const ofApprovals =
-  (column: sealedApprovals.SealedApprovalColumn): ReadPage =>
+  (column: SealedApprovalPart): ReadPage =>
   async ({ database, hsm }, after, limit) => {
     const afterId = after === '' ? noUuid : after
     const rows = await sealedApprovals.listSealedApprovals(database, column, afterId, limit)
@@ -239,6 +239,7 @@ export const keyedColumns: Readonly<Record<KeyedColumn, ReadPage>> = {
     }))
   },
   'approval.payload': ofApprovals('payload'),
+  'approval.reason': ofApprovals('reason'),
   'approval.outcome': ofApprovals('outcome'),
   'webhook.secret': ofWebhooks('secret', 'webhook-secret'),
   'webhook.description': ofWebhooks('description', 'note'),

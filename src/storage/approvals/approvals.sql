@@ -2,12 +2,12 @@
 -- hours.
 
 -- name: insert_approval
-insert into approval (approval_id, kind, method, path, access, payload, payload_hash, subject,
-  state_digest, requester_id, requester_person, request_id, requester_parties)
-values (:approvalId::uuid, :kind, :method, :path, :access, :payload, :payloadHash, :subject,
-  :stateDigest, :requesterId, :requesterPerson, :requestId, :requesterParties::text[])
+insert into approval (approval_id, kind, method, path, access, payload, reason, payload_hash,
+  subject, state_digest, requester_id, requester_person, request_id, requester_parties)
+values (:approvalId::uuid, :kind, :method, :path, :access, :payload, :reason, :payloadHash,
+  :subject, :stateDigest, :requesterId, :requesterPerson, :requestId, :requesterParties::text[])
 returning approval_id::text as "approvalId", kind, state, method, path, access, payload,
-  payload_hash as "payloadHash", subject, state_digest as "stateDigest",
+  reason, payload_hash as "payloadHash", subject, state_digest as "stateDigest",
   requester_id as "requesterId", requester_person as "requesterPerson",
   requester_parties as "requesterParties", request_id as "requestId",
   to_char(requested_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') as "requestedAt",
@@ -19,7 +19,7 @@ returning approval_id::text as "approvalId", kind, state, method, path, access, 
 
 -- name: find_approval
 select approval_id::text as "approvalId", kind, state, method, path, access, payload,
-  payload_hash as "payloadHash", subject, state_digest as "stateDigest",
+  reason, payload_hash as "payloadHash", subject, state_digest as "stateDigest",
   requester_id as "requesterId", requester_person as "requesterPerson",
   requester_parties as "requesterParties", request_id as "requestId",
   to_char(requested_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') as "requestedAt",
@@ -33,7 +33,7 @@ where approval_id = :approvalId::uuid;
 
 -- name: lock_approval
 select approval_id::text as "approvalId", kind, state, method, path, access, payload,
-  payload_hash as "payloadHash", subject, state_digest as "stateDigest",
+  reason, payload_hash as "payloadHash", subject, state_digest as "stateDigest",
   requester_id as "requesterId", requester_person as "requesterPerson",
   requester_parties as "requesterParties", request_id as "requestId",
   to_char(requested_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') as "requestedAt",
@@ -50,7 +50,7 @@ for update;
 
 -- name: list_approvals
 select approval_id::text as "approvalId", kind, state, method, path, access, payload,
-  payload_hash as "payloadHash", subject, state_digest as "stateDigest",
+  reason, payload_hash as "payloadHash", subject, state_digest as "stateDigest",
   requester_id as "requesterId", requester_person as "requesterPerson",
   requester_parties as "requesterParties", request_id as "requestId",
   to_char(requested_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') as "requestedAt",
@@ -66,7 +66,7 @@ limit :limit;
 
 -- name: list_approvals_by_state
 select approval_id::text as "approvalId", kind, state, method, path, access, payload,
-  payload_hash as "payloadHash", subject, state_digest as "stateDigest",
+  reason, payload_hash as "payloadHash", subject, state_digest as "stateDigest",
   requester_id as "requesterId", requester_person as "requesterPerson",
   requester_parties as "requesterParties", request_id as "requestId",
   to_char(requested_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') as "requestedAt",
@@ -84,7 +84,7 @@ limit :limit;
 
 -- name: list_approvals_by_requester
 select approval_id::text as "approvalId", kind, state, method, path, access, payload,
-  payload_hash as "payloadHash", subject, state_digest as "stateDigest",
+  reason, payload_hash as "payloadHash", subject, state_digest as "stateDigest",
   requester_id as "requesterId", requester_person as "requesterPerson",
   requester_parties as "requesterParties", request_id as "requestId",
   to_char(requested_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') as "requestedAt",
@@ -112,7 +112,7 @@ set state = :state, decider_id = :deciderId, decider_name = :deciderName,
 where approval_id = :approvalId::uuid and state = 'waiting'
   and (:state <> 'approved' or clock_timestamp() - requested_at <= interval '24 hours')
 returning approval_id::text as "approvalId", kind, state, method, path, access, payload,
-  payload_hash as "payloadHash", subject, state_digest as "stateDigest",
+  reason, payload_hash as "payloadHash", subject, state_digest as "stateDigest",
   requester_id as "requesterId", requester_person as "requesterPerson",
   requester_parties as "requesterParties", request_id as "requestId",
   to_char(requested_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') as "requestedAt",
@@ -150,6 +150,19 @@ select count(*)::integer as "count"
 from approval
 where requester_id = :requesterId and state = 'waiting'
   and requested_at > (select clock_timestamp() - interval '24 hours');
+
+-- name: count_approvals_for
+with open_request as materialized (
+  select approval_id
+  from approval
+  where state = 'waiting' and requested_at > (select clock_timestamp() - interval '24 hours')
+    and requester_id <> :viewerId and not :viewerId = any(requester_parties)
+    and access && :scopes::text[]
+  order by requested_at
+  limit :limit
+)
+select count(*)::integer as "count"
+from open_request;
 
 -- name: count_broken_glass
 select count(*)::integer as "count"

@@ -14,6 +14,8 @@ interface NewApproval {
   readonly access: readonly string[]
   /** Sealed. */
   readonly payload: Uint8Array
+  /** The reason in the request, sealed; null without one. */
+  readonly reason: Uint8Array | null
   readonly payloadHash: Uint8Array
   /** JSON. */
   readonly subject: string
@@ -174,6 +176,17 @@ export const countWaitingApprovals = async (
   connection: Connection,
   requesterId: string,
 ): Promise<number> => firstRow(await countWaiting(connection, { requesterId }))?.count ?? 0
+
+const countFor = declare<
+  { viewerId: string; scopes: readonly string[]; limit: number },
+  { count: number }
+>('count_approvals_for')
+
+/** Counts at most `limit` open requests that a viewer with these scopes may decide. */
+export const countApprovalsFor = async (
+  connection: Connection,
+  viewer: { viewerId: string; scopes: readonly string[]; limit: number },
+): Promise<number> => firstRow(await countFor(connection, viewer))?.count ?? 0
 
 const countBroken = declare<object, { count: number }>('count_broken_glass')
 

@@ -404,7 +404,7 @@ for (const [route, needs] of Object.entries(routesThatChange)) {
       const done = await stateOf(asPerson.body)
       assert.equal(done.state, 'done', JSON.stringify(done.outcome))
       assert.ok(needs.kinds.includes(done.kind), done.kind)
-      assert.equal(asPerson.body.reason, reason)
+      assert.equal(done.reason, reason)
       // Acts on cards seal their reason beside the event instead.
       assert.equal(await isInAuditLog(reason), done.kind !== 'unblock-cards')
       // Nothing waits for the next test.

@@ -123,3 +123,21 @@ test('the list shows the reason of a request, and the whole reason stands first 
   const page = await browser.visit(`${service.url('')}/console/approvals`)
   assert.ok(page.text.includes(`title="${escaped}"`))
 })
+
+test('a request that cannot be read is listed so, and its page offers no approval', async () => {
+  const { approvalId } = await askForAdministrator(service, 'admin-of-a-lost-key')
+  await sql(
+    service.database,
+    `update approval set payload = set_byte(payload, 1, 239), reason = set_byte(payload, 1, 239)
+     where approval_id = $1::uuid returning approval_id`,
+    [approvalId],
+  )
+  const list = await browser.visit(`${service.url('')}/console/approvals`)
+  assert.equal(list.status, 200, list.text)
+  assert.match(list.text, /Cannot be read/)
+  const page = await browser.visit(`${service.url('')}/console/approvals/${approvalId}`)
+  assert.equal(page.status, 200, page.text)
+  assert.match(page.text, /The request cannot be read: its key is not in the HSM\./)
+  assert.match(page.text, /Nobody can approve what cannot be read/)
+  assert.doesNotMatch(page.text, /<button>Approve/)
+})

@@ -1321,6 +1321,27 @@ export interface paths {
         readonly patch?: never;
         readonly trace?: never;
     };
+    readonly "/approvals/waiting": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        /**
+         * Count the requests that wait for you
+         * @description Requests of others that the caller may approve or refuse; 0 without
+         *     `approve`.
+         */
+        readonly get: operations["countWaitingApprovals"];
+        readonly put?: never;
+        readonly post?: never;
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
     readonly "/approvals/{approvalId}": {
         readonly parameters: {
             readonly query?: never;
@@ -2191,10 +2212,14 @@ export interface components {
             readonly path: string;
             /** @description The key, link or client that the request names; null without one. */
             readonly subject: string | null;
-            /**
-             * @description The reason in the request; null without one, and after it was deleted.
-             */
+            /** @description The reason in the request; null without one. */
             readonly reason: string | null;
+            /**
+             * @description False if a sealed part cannot be opened because its key is lost: the
+             *     `reason`, and in `readApproval` also `payload` and `outcome`. Such a part is
+             *     null.
+             */
+            readonly isReadable: boolean;
             /** @description The approver needs one of these, and `approve`. */
             readonly scopes: readonly string[];
             /** @description SHA-256 of `payload`, in hexadecimal. */
@@ -4313,10 +4338,14 @@ export interface components {
             readonly path: string;
             /** @description The key, link or client that the request names; null without one. */
             readonly subject: string | null;
-            /**
-             * @description The reason in the request; null without one, and after it was deleted.
-             */
+            /** @description The reason in the request; null without one. */
             readonly reason: string | null;
+            /**
+             * @description False if a sealed part cannot be opened because its key is lost: the
+             *     `reason`, and in `readApproval` also `payload` and `outcome`. Such a part is
+             *     null.
+             */
+            readonly isReadable: boolean;
             /** @description The approver needs one of these, and `approve`. */
             readonly scopes: readonly string[];
             /** @description SHA-256 of `payload`, in hexadecimal. */
@@ -6066,6 +6095,10 @@ export interface components {
              * @example 1001
              */
             readonly from: string;
+        };
+        readonly WaitingApprovals: {
+            /** @description Up to 100; more are not counted. */
+            readonly count: number;
         };
         readonly WatchedDelivery: {
             readonly deliveryId: string;
@@ -11985,6 +12018,38 @@ export interface operations {
                 };
                 content: {
                     readonly "application/json": readonly components["schemas"]["ListedApproval"][];
+                };
+            };
+            readonly 400: components["responses"]["MalformedRequest"];
+            readonly 401: components["responses"]["Unauthenticated"];
+            readonly 403: components["responses"]["InsufficientScope"];
+            readonly 421: components["responses"]["MisdirectedRequest"];
+            readonly 422: components["responses"]["ValidationFailed"];
+            readonly 429: components["responses"]["RateLimited"];
+            readonly 500: components["responses"]["InternalError"];
+            readonly 503: components["responses"]["Unavailable"];
+        };
+    };
+    readonly countWaitingApprovals: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description OK */
+            readonly 200: {
+                headers: {
+                    readonly "X-Request-Id": components["headers"]["X-Request-Id"];
+                    readonly "Api-Version": components["headers"]["Api-Version"];
+                    readonly RateLimit: components["headers"]["RateLimit"];
+                    readonly "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["WaitingApprovals"];
                 };
             };
             readonly 400: components["responses"]["MalformedRequest"];

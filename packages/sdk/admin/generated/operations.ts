@@ -33,6 +33,7 @@ export const operationTable = {
     calls: 'reads',
   },
   countExpiries: { method: 'GET', path: '/figures/expiries', calls: 'reads' },
+  countWaitingApprovals: { method: 'GET', path: '/approvals/waiting', calls: 'reads' },
   createClient: { method: 'POST', path: '/clients', calls: 'keyed' },
   createLink: { method: 'POST', path: '/links', calls: 'keyed' },
   createProduct: { method: 'POST', path: '/products', calls: 'keyed' },

@@ -54,6 +54,23 @@ export function approvalRoutes({ app, approvals }: PrivateApi): void {
     },
   )
   app.get(
+    '/approvals/waiting',
+    {
+      config: readers,
+      schema: {
+        operationId: 'countWaitingApprovals',
+        summary: 'Count the requests that wait for you',
+        description:
+          'Requests of others that the caller may approve or refuse; 0 without `approve`.',
+        tags,
+        response: { 200: approvalSchemas.WaitingApprovalsSchema },
+      },
+    },
+    async (request) => ({
+      count: await operations.countWaitingFor(approvals, requireCaller(request)),
+    }),
+  )
+  app.get(
     '/approvals/:approvalId',
     {
       config: readers,

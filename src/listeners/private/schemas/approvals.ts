@@ -1,5 +1,5 @@
 import Type from 'typebox'
-import { approvalKinds, approvalStates } from '../../../domain/approval.ts'
+import { approvalKinds, approvalStates, countedMost } from '../../../domain/approval.ts'
 import { pageMembers } from '../../http/pages.ts'
 import { closed } from '../../http/validation.ts'
 
@@ -29,7 +29,12 @@ const members = {
     description: 'The key, link or client that the request names; null without one.',
   }),
   reason: Type.Union([Type.String(), Type.Null()], {
-    description: 'The reason in the request; null without one, and after it was deleted.',
+    description: 'The reason in the request; null without one.',
+  }),
+  isReadable: Type.Boolean({
+    description:
+      'False if a sealed part cannot be opened because its key is lost: the `reason`, and in ' +
+      '`readApproval` also `payload` and `outcome`. Such a part is null.',
   }),
   scopes: Type.Array(Type.String(), {
     description: 'The approver needs one of these, and `approve`.',
@@ -47,6 +52,14 @@ const members = {
 }
 
 export const ListedApprovalSchema = Type.Object(members)
+
+export const WaitingApprovalsSchema = Type.Object({
+  count: Type.Integer({
+    minimum: 0,
+    maximum: countedMost,
+    description: `Up to ${countedMost}; more are not counted.`,
+  }),
+})
 
 const keyThumbprints = Type.Array(Type.String(), {
   description: 'Thumbprints of public keys: SHA-256, base64url (RFC 7638).',

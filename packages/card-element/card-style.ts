@@ -8,7 +8,8 @@ export function cardStyle(): CSSStyleSheet {
   return sheet
 }
 
-// A token `--pinfold-card-…` is the page's; what it leaves out has the value beside it here.
+// A token `--pinfold-card-…` is the page's; what it leaves out has the value beside it here. The
+// page's text styles would be inherited: they end at the host. Sizes follow the width of the face.
 const css = `
 :host {
   --background: var(--pinfold-card-background,
@@ -27,16 +28,21 @@ const css = `
   --on-accent: var(--pinfold-card-on-accent, light-dark(#fff, #06282b));
   --danger: var(--pinfold-card-danger, light-dark(#a5231b, #ffaba2));
   --button-radius: var(--pinfold-card-button-radius, .6rem);
-  display: block; container-type: inline-size;
-  font-family: var(--pinfold-card-font, system-ui, sans-serif); font-size: 1rem; line-height: 1.4;
+  display: block; min-width: 0; max-width: 100%;
+  font: 400 1rem/1.4 var(--pinfold-card-font, system-ui, sans-serif);
+  text-align: start; text-transform: none; text-indent: 0; text-shadow: none;
+  letter-spacing: normal; word-spacing: normal; white-space: normal;
 }
 :host([hidden]) { display: none }
 * { box-sizing: border-box }
 [hidden] { display: none !important }
-.all { color: var(--text) }
+.all {
+  container-type: inline-size; contain-intrinsic-inline-size: var(--width);
+  max-width: var(--width); margin-inline: auto; color: var(--text);
+}
 .face {
-  position: relative; overflow: hidden; aspect-ratio: 1.586; max-width: var(--width);
-  margin: 0 auto; padding: 6cqi 6.5cqi; border-radius: var(--radius); color: var(--ink);
+  position: relative; overflow: hidden; aspect-ratio: 1.586;
+  padding: 6cqi 6.5cqi; border-radius: var(--radius); color: var(--ink);
   display: grid; grid-template-rows: auto 1fr auto auto; gap: 3cqi;
   background: var(--background); box-shadow: var(--shadow);
   font-size: clamp(.75rem, 3.6cqi, 1rem);
@@ -75,7 +81,7 @@ const css = `
 .spoken, .status:empty { position: absolute; width: 1px; height: 1px; overflow: hidden;
   clip-path: inset(50%) }
 .value:focus-visible { outline: 2px solid currentColor; outline-offset: 3px }
-.below { max-width: var(--width); margin: .9rem auto 0; display: grid; gap: .6rem }
+.below { margin-block-start: .9rem; display: grid; gap: .6rem }
 .pin { grid-auto-flow: column; justify-content: start; align-items: baseline; gap: .8rem;
   padding: .5rem .9rem; border: 1px solid var(--line); border-radius: var(--button-radius);
   background: var(--surface) }

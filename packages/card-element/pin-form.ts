@@ -9,6 +9,7 @@ export interface PinForm {
   /** Clears what was typed and hides the form. */
   close(): void
   isOpen(): boolean
+  focus(): void
   setBusy(isBusy: boolean): void
   speak(language: Language): void
 }
@@ -69,6 +70,7 @@ export function createPinForm(actions: PinFormActions): PinForm {
       form.hidden = true
     },
     isOpen: () => !form.hidden,
+    focus: () => first.input.focus(),
     setBusy: (isBusy) => save.setAttribute('aria-disabled', String(isBusy)),
     speak(spoken) {
       language = spoken

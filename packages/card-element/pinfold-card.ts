@@ -214,6 +214,8 @@ export class PinfoldCard extends HTMLElement {
     } catch (error) {
       if (setting.signal.aborted) return
       this.#forgetSetting()
+      // Both fields are empty by now: another PIN is typed from the first one on.
+      if (this.#root.activeElement && this.#view.pinForm.isOpen()) this.#view.pinForm.focus()
       this.#view.say(plainWords(error, this.#language), true)
       this.#announce('pin-failed')
     }

@@ -65,6 +65,7 @@ suite('the PIN that a cardholder chooses in the element', { skip: chromium.leftO
     await untilState(page, 'pin-failed', () => save('1234'))
     assert.match(await statusOf(page), /too easy to guess/)
     assert.deepEqual(await typed(), ['', ''])
+    assert.equal(await page.locator('pinfold-card #new-pin:focus').count(), 1)
     await page.keyboard.press('Escape')
     assert.ok(await page.locator('pinfold-card form').isHidden())
   })

@@ -12,6 +12,7 @@
  * ```
  */
 export { pinKeys, type ServiceKey, type ServiceKeys } from '../sdk/device/device.ts'
+export type { CardState, PinfoldCardAttributes } from './attributes.ts'
 export type { CardWords, Counted, Failure } from './card-words.ts'
 export { addLanguage } from './languages.ts'
-export { type CardState, PinfoldCard } from './pinfold-card.ts'
+export { PinfoldCard } from './pinfold-card.ts'

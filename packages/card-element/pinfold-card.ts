@@ -1,4 +1,5 @@
 import type { CardData, ServiceKeys } from '../sdk/device/device.ts'
+import type { CardState, PinfoldCardAttributes } from './attributes.ts'
 import { revealCard, sendPin } from './call-relay.ts'
 import { cardStyle } from './card-style.ts'
 import { type CardView, createView } from './card-view.ts'
@@ -10,16 +11,6 @@ import { plainWords } from './plain-words.ts'
 const style = cardStyle()
 const defaultSeconds = 15
 const mostSeconds = 60
-
-/** What the element does. No event has more than this. */
-export type CardState =
-  | 'asking'
-  | 'shown'
-  | 'masked'
-  | 'failed'
-  | 'setting-pin'
-  | 'pin-set'
-  | 'pin-failed'
 
 /**
  * `<pinfold-card>`: a payment card that shows its number, expiry and CVV for a few seconds, and its
@@ -33,7 +24,7 @@ export type CardState =
  * It dispatches `pinfold-state` events with `detail.state`. Nothing of the card is in them.
  */
 export class PinfoldCard extends HTMLElement {
-  static readonly observedAttributes = [
+  static readonly observedAttributes: readonly (keyof PinfoldCardAttributes)[] = [
     'public-token',
     'relay-url',
     'set-pin-url',

@@ -49,14 +49,26 @@ suite('the element in projects of others', { skip: chromium.leftOut }, () => {
   const run = (script: string, folder: string) =>
     project.run(script.replaceAll('http://127.0.0.1:8080', sandbox.baseUrl), folder)
 
-  /** Starts the back end, shows the card and sets its PIN in a browser. */
-  const useCard = async (folder: string, served: string, path = '/'): Promise<void> => {
+  /** Starts a program that listens on a port, and waits for what it says. @returns the address. */
+  const serve = async (folder: string, program: string, args: string[]): Promise<string> => {
     const port = String(await freePort())
-    const child = spawn('node', ['back-end.mjs', served, port], { cwd: folder, env: project.env })
+    const child = spawn(program, [...args, port], { cwd: folder, env: project.env })
     after(() => child.kill())
     await once(child.stdout, 'data')
+    return `http://127.0.0.1:${port}`
+  }
+
+  /** Starts the back end, and uses the card in its page. @returns the back end's address. */
+  const useCard = async (folder: string, served: string, path = '/'): Promise<string> => {
+    const backEnd = await serve(folder, 'node', ['back-end.mjs', served])
+    await useCardAt(`${backEnd}${path}`)
+    return backEnd
+  }
+
+  /** Shows the card and sets its PIN in a browser. */
+  const useCardAt = async (address: string): Promise<void> => {
     const { complaints, devtools, page } = await chromium.visit()
-    await page.goto(`http://127.0.0.1:${port}${path}`)
+    await page.goto(address)
     await page.waitForSelector('pinfold-card[public-token][set-pin-url]')
     const press = () => page.focus('pinfold-card').then(() => page.keyboard.press('Enter'))
     await untilState(page, 'shown', press)
@@ -73,7 +85,7 @@ suite('the element in projects of others', { skip: chromium.leftOut }, () => {
     await untilState(page, 'pin-set', () => page.keyboard.press('Enter'))
     assert.equal((await readCard(devtools)).status, 'Your new PIN is set.')
     assert.deepEqual(
-      complaints.filter((complaint) => !/favicon|404/.test(complaint)),
+      complaints.filter((complaint) => !/favicon|404|^debug: \[vite\]/.test(complaint)),
       [],
     )
   }
@@ -88,7 +100,12 @@ suite('the element in projects of others', { skip: chromium.leftOut }, () => {
       if (file) await writeFile(join(folder, file), text)
       else if (language === 'sh') await run(text, folder)
     }
-    await useCard(folder, 'dist')
+    const backEnd = await useCard(folder, 'dist')
+    const config = join(folder, 'vite.config.js')
+    const text = await readFile(config, 'utf8')
+    await writeFile(config, text.replace('http://127.0.0.1:5174', backEnd))
+    const vite = ['node_modules/vite/bin/vite.js', '--host', '127.0.0.1', '--port']
+    await useCardAt(await serve(folder, 'node', vite))
   })
 
   test('the examples in plain HTML, React and Vue show a card and set its PIN', async () => {

@@ -1,0 +1,32 @@
+import type { ServiceKeys } from '../sdk/device/device.ts'
+
+/** What the element does. No event has more than this. */
+export type CardState =
+  | 'asking'
+  | 'shown'
+  | 'masked'
+  | 'failed'
+  | 'setting-pin'
+  | 'pin-set'
+  | 'pin-failed'
+
+/**
+ * What a page gives `<pinfold-card>`, for the JSX of a framework: its attributes, the property
+ * `service`, and what is called with its event. The README describes each.
+ */
+export interface PinfoldCardAttributes {
+  readonly 'public-token'?: string
+  readonly 'relay-url'?: string
+  readonly 'set-pin-url'?: string
+  readonly 'pin-length'?: number | string
+  readonly issuer?: string
+  readonly 'issuer-name'?: string
+  readonly 'scheme-name'?: string
+  readonly 'emboss-name'?: string
+  readonly 'masked-pan'?: string
+  readonly 'include-pin'?: boolean
+  readonly 'reveal-seconds'?: number | string
+  readonly lang?: string
+  readonly service?: ServiceKeys | null
+  readonly 'onpinfold-state'?: (event: CustomEvent<{ readonly state: CardState }>) => void
+}

@@ -55,4 +55,4 @@ export const needsCardHolder: Readonly<Record<DeliveryStatus, boolean>> = {
 export const batchSizeMax = 500
 
 /** The detail of a 404. */
-export const noPlastic = 'The card has no plastic with this number that is delivered.'
+export const noPlastic = 'The card has no physical plastic with this number.'

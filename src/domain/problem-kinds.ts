@@ -77,7 +77,7 @@ export const problemKinds = {
   },
   not_found: {
     status: 404,
-    title: 'The address does not exist.',
+    title: 'Nothing was found at this address.',
     explanation:
       'No resource of your client has this address. A resource of another client returns the ' +
       'same answer. For an unknown path, the detail names the similar path of this listener. ' +

@@ -81,7 +81,7 @@ function composeMessage({ detail, errors = [], title }: ProblemAnswer): string {
     const name = parameter ?? (pointer === '' ? 'The body' : pointer)
     return `${name} ${fault.replace(/\.$/, '')}.`
   })
-  return [detail ?? title, ...faults].join(' ')
+  return [title, detail, ...faults].filter((part) => part !== undefined).join(' ')
 }
 
 /** A refusal of the service. Each code has its own subclass; an unknown code has this class. */
@@ -97,7 +97,7 @@ export class Problem extends PinfoldError {
   readonly errors: readonly ProblemError[]
   readonly retryAfterSeconds: number | undefined
   /** The successor of the card: with `card_already_replaced`. */
-  readonly replacedBy: string | undefined
+  declare readonly replacedBy: string | undefined
 
   constructor(answer: ProblemAnswer) {
     super(composeMessage(answer))
@@ -108,6 +108,7 @@ export class Problem extends PinfoldError {
     this.requestId = answer.requestId
     this.errors = answer.errors ?? []
     this.retryAfterSeconds = answer.retryAfterSeconds
-    this.replacedBy = answer.replacedBy
+    // Other refusals have no successor to print.
+    if (answer.replacedBy !== undefined) this.replacedBy = answer.replacedBy
   }
 }

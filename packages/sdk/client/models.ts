@@ -23,7 +23,10 @@ export type ChangeCardStatus = Schemas['ChangeCardStatus'] & {
   readonly cardStatusCode: Exclude<CardStatusCode, '02' | '54'>
 }
 export type RenewCard = Schemas['RenewCard']
-export type ConvertCard = Schemas['ConvertCard'] & { readonly cardType: 'Physical' }
+/** `cardType` is `Physical` without it: a card gets plastic, and never loses it. */
+export type ConvertCard = Omit<Schemas['ConvertCard'], 'cardType'> & {
+  readonly cardType?: 'Physical'
+}
 export type ChangeCard = Schemas['ChangeCard']
 /** The spending controls of a card. */
 export type CardControls = Schemas['CardControls']

@@ -27,7 +27,9 @@ const PlasticSchema = Type.Object({
   ),
   deliveryChangedAt: Type.Optional(instant('When its delivery status was reported.')),
   noticesGiven: Type.Integer({
-    description: 'The notices `card.renewal_due` for it: the first at 60 days, the second at 30.',
+    description:
+      'The notices `card.renewal_due` that are over: 1 from 60 days before its expiry on, 2 from ' +
+      '30. A notice that the card does not need is over without an event.',
     minimum: 0,
     maximum: 2,
     examples: [1],

@@ -40,7 +40,9 @@ export function refuseRenewal(
   const { renew } = lifeActs[status]
   if (renew === 'no') throw cards.cardClosed(status)
   if (waitingNumber !== null && !isEndedByOrder(card, order)) {
-    const detail = `Plastic ${waitingNumber} waits, with the expiry ${card.validUntil}.`
+    const detail =
+      `Plastic ${waitingNumber} waits, with the expiry ${card.validUntil}. ` +
+      'Migrate makes it current. To order another, cancel the renewal first.'
     throw new Problem('renewal_in_progress', { detail })
   }
   if (renew === 'within_grace' && !isWithinGrace(card, today)) {

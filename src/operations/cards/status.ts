@@ -98,15 +98,18 @@ export function refuseMove(
     throw new Problem('card_status_conflict', { detail })
   }
   const allowed = moves.map(nameStatus)
-  const offer = allowed.length > 0 ? `It may become ${allowed.join(', ')}` : offerAfterEnd(from)
+  const offer =
+    allowed.length > 0
+      ? `It may become ${allowed.join(', ')}`
+      : offerAfterEnd(from === '54' && !isRetired)
   const state = isRetired ? ' and retired, because another card took its place' : ''
   const detail =
     `The card is ${nameStatus(from)}${state}; ` + `it cannot become ${nameStatus(to)}. ${offer}.`
   throw new Problem('card_status_conflict', { detail })
 }
 
-const offerAfterEnd = (from: cardStatuses.CardStatusCode): string =>
-  from === '54'
+const offerAfterEnd = (canBeRenewed: boolean): string =>
+  canBeRenewed
     ? 'A renewal makes it active again, within the months of grace of its product'
     : 'This status is final'
 

@@ -293,7 +293,7 @@ test('the type of every problem leads to its page on the listener that answered'
     const refused = await service.call('GET', '//nothing', { listener, token: null })
     const page = await service.call('GET', `/${refused.json.type}`, { listener, token: null })
     assert.equal(page.status, 200, listener)
-    assert.match(page.text, /The address does not exist\./)
+    assert.match(page.text, /Nothing was found at this address\./)
     for (const code of Object.keys(problemKinds)) {
       const each = await service.call('GET', `//problems/${code}`, { listener, token: null })
       assert.equal(each.status, 200, code)

@@ -125,4 +125,8 @@ test('a successor that expired unused is retired when the card is replaced again
   const passedOver = first.json.publicToken
   assert.deepEqual(await readCard(passedOver), { status: '54', isRetired: true, retirements: 1 })
   assert.equal((await act(passedOver, 'renew')).json.code, 'card_already_replaced')
+  const move = { body: { cardStatusCode: '00' } }
+  const refused = await service.call('PUT', `/cards/${passedOver}/status`, move)
+  assert.equal(refused.json.code, 'card_status_conflict')
+  assert.match(refused.json.detail, /and retired, .* This status is final\.$/)
 })

@@ -163,7 +163,9 @@ for (const { name, open, skip } of databaseEngines) {
     test('a second renewal is refused while a plastic waits, and after it is cancelled is not', async () => {
       const { publicToken } = await physical({ expiryDate: '2031-05' })
       assert.equal((await renew(publicToken)).status, 204)
-      assertRefused(await renew(publicToken), 'renewal_in_progress')
+      const refused = await renew(publicToken)
+      assertRefused(refused, 'renewal_in_progress')
+      assert.match(refused.json.detail, /^Plastic 1 waits, .* cancel the renewal first\.$/)
       const again = { renewStep: 'RenewWithSameExpiry', activateNow: true }
       assertRefused(await renew(publicToken, again), 'renewal_in_progress')
       assert.equal((await cancel(publicToken)).status, 204)

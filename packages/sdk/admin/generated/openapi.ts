@@ -2784,8 +2784,9 @@ export interface components {
                  */
                 readonly deliveryChangedAt?: string;
                 /**
-                 * @description The notices `card.renewal_due` for it: the first at 60 days, the
-                 *     second at 30.
+                 * @description The notices `card.renewal_due` that are over: 1 from 60 days before
+                 *     its expiry on, 2 from 30. A notice that the card does not need is over
+                 *     without an event.
                  * @example 1
                  */
                 readonly noticesGiven: number;
@@ -6299,7 +6300,7 @@ export interface components {
                 readonly "application/problem+json": components["schemas"]["Problem"];
             };
         };
-        /** @description `not_found`: The address does not exist. */
+        /** @description `not_found`: Nothing was found at this address. */
         readonly NotFound: {
             headers: {
                 readonly "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -8641,7 +8642,7 @@ export interface operations {
             /**
              * @description `card_not_found`: Your client has no card with this publicToken.
              *
-             *     `not_found`: The address does not exist.
+             *     `not_found`: Nothing was found at this address.
              */
             readonly 404: {
                 headers: {
@@ -8765,7 +8766,7 @@ export interface operations {
             /**
              * @description `card_not_found`: Your client has no card with this publicToken.
              *
-             *     `not_found`: The address does not exist.
+             *     `not_found`: Nothing was found at this address.
              */
             readonly 404: {
                 headers: {
@@ -8856,7 +8857,7 @@ export interface operations {
             /**
              * @description `card_not_found`: Your client has no card with this publicToken.
              *
-             *     `not_found`: The address does not exist.
+             *     `not_found`: Nothing was found at this address.
              */
             readonly 404: {
                 headers: {

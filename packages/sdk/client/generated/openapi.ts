@@ -1795,8 +1795,9 @@ export interface components {
                  */
                 readonly deliveryChangedAt?: string;
                 /**
-                 * @description The notices `card.renewal_due` for it: the first at 60 days, the
-                 *     second at 30.
+                 * @description The notices `card.renewal_due` that are over: 1 from 60 days before
+                 *     its expiry on, 2 from 30. A notice that the card does not need is over
+                 *     without an event.
                  * @example 1
                  */
                 readonly noticesGiven: number;
@@ -4967,7 +4968,7 @@ export interface components {
                 readonly "application/problem+json": components["schemas"]["Problem"];
             };
         };
-        /** @description `not_found`: The address does not exist. */
+        /** @description `not_found`: Nothing was found at this address. */
         readonly NotFound: {
             headers: {
                 readonly "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -10596,7 +10597,7 @@ export interface operations {
             /**
              * @description `card_not_found`: Your client has no card with this publicToken.
              *
-             *     `not_found`: The address does not exist.
+             *     `not_found`: Nothing was found at this address.
              */
             readonly 404: {
                 headers: {
@@ -10690,7 +10691,7 @@ export interface operations {
             /**
              * @description `card_not_found`: Your client has no card with this publicToken.
              *
-             *     `not_found`: The address does not exist.
+             *     `not_found`: Nothing was found at this address.
              */
             readonly 404: {
                 headers: {
@@ -10784,7 +10785,7 @@ export interface operations {
             /**
              * @description `card_not_found`: Your client has no card with this publicToken.
              *
-             *     `not_found`: The address does not exist.
+             *     `not_found`: Nothing was found at this address.
              */
             readonly 404: {
                 headers: {

@@ -75,8 +75,11 @@ export interface Cards {
     query?: Query<'cancelRenewal'>,
     options?: ChangeOptions,
   ): Promise<void>
-  /** Gives a virtual card plastic. Scope `cards.write`. */
-  convert(publicToken: string, conversion: ConvertCard, options?: ChangeOptions): Promise<Card>
+  /**
+   * Gives a virtual card plastic, which is sent to the address of the cardholder or `fulfilment`.
+   * Scope `cards.write`.
+   */
+  convert(publicToken: string, conversion?: ConvertCard, options?: ChangeOptions): Promise<Card>
   /**
    * The cards that replaced each other, newest first, each with its plastics. Scope `cards.read`.
    * @param publicToken any card of the line.
@@ -129,8 +132,10 @@ export function cards({ cancel, get, page, patch, post, put }: Calls): Cards {
       post<'renewCard'>(path`/cards/${publicToken}/renew`, renewal, options),
     cancelRenewal: (publicToken, query, options) =>
       cancel(path`/cards/${publicToken}/renewal`, { ...options, query }),
-    convert: (publicToken, conversion, options) =>
-      put<'convertCard'>(path`/cards/${publicToken}/card-type`, conversion, options),
+    convert(publicToken, conversion, options) {
+      const body = { cardType: 'Physical' as const, ...conversion }
+      return put<'convertCard'>(path`/cards/${publicToken}/card-type`, body, options)
+    },
     listHistory(publicToken, query = {}, options) {
       const address = path`/cards/${publicToken}/history`
       return listing((rest) => page<'listCardHistory'>(address, rest, options), query)

@@ -135,6 +135,17 @@ test('an answer that never comes is given up in time, even if the fetch that was
   await refused(() => pinfold.cards.retrieve('1', { timeoutMs: 10 }), 'timed_out')
 })
 
+test('a refusal says what happened and its detail, and names a successor only if it has one', async () => {
+  const problem = { code: 'renewal_in_progress', title: 'A plastic waits.', detail: 'Plastic 1.' }
+  const { pinfold } = pretend(() => Response.json(problem, { status: 409 }))
+  await assert.rejects(pinfold.cards.renew('1'), (error) => {
+    assert.ok(error instanceof Problem)
+    assert.equal(error.message, 'A plastic waits. Plastic 1.')
+    assert.ok(!Object.hasOwn(error, 'replacedBy'))
+    return true
+  })
+})
+
 test('a problem is taken for what it is, and no more', async () => {
   const problem = { code: 'validation_failed', title: 'No.', detail: 7, requestId: {} }
   const errors = [null, 7, { pointer: '/a' }, { pointer: '/pin', detail: 'Four digits.' }]

@@ -139,7 +139,7 @@ test('every operation of the document has its method, which the service understa
   assert.equal(moved.status, 'Restricted')
 
   const { publicToken: online } = await pinfold.cards.create(ana)
-  assert.equal((await pinfold.cards.convert(online, { cardType: 'Physical' })).publicToken, online)
+  assert.equal((await pinfold.cards.convert(online)).publicToken, online)
   const plastic = await pinfold.cards.create({ ...ana, cardType: 'Physical' })
   const { publicToken: chipCard } = plastic
   await pinfold.cards.renew(chipCard, { renewStep: 'RenewWithSameExpiry' })

@@ -17,7 +17,7 @@ import { createCompletionCommand } from './commands/completion.ts'
 import { controlCommands, productControlCommands } from './commands/controls.ts'
 import { decisionCommands } from './commands/decisions.ts'
 import { doctorCommand } from './commands/doctor.ts'
-import { eventsCommand } from './commands/events.ts'
+import { eventListCommand, eventsCommand } from './commands/events.ts'
 import { initCommand } from './commands/init.ts'
 import { keyCommands } from './commands/keys.ts'
 import { linkCommands } from './commands/links.ts'
@@ -82,7 +82,7 @@ const groups = [
       ...decisionCommands,
     ],
   },
-  { title: 'Events', commands: [eventsCommand, triggerCommand, webhookCommand] },
+  { title: 'Events', commands: [eventsCommand, eventListCommand, triggerCommand, webhookCommand] },
   { title: 'Card networks', commands: [simulateCommand, terminalCommand, ...linkCommands] },
   { title: 'Sandbox', commands: [...sandboxCommands, scenarioCommand] },
   {

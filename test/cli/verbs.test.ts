@@ -52,6 +52,41 @@ test('a card is converted and replaced with an address and texts for the bureau'
   assert.equal(missing.code, 2, missing.stderr)
 })
 
+test('one key of the metadata is set and removed, and finds the card', async () => {
+  const card = await trigger('card.created')
+  const set = await answer('cards', 'change', card, '--metadata', 'order=4 = 2')
+  assert.deepEqual(set.metadata, { order: '4 = 2' })
+  const found = await answer('cards', 'list', '--metadata', 'order=4 = 2')
+  assert.deepEqual(
+    found.map((each: { publicToken: string }) => each.publicToken),
+    [card],
+  )
+  assert.deepEqual((await answer('cards', 'change', card, '--metadata', 'order=')).metadata, {})
+  for (const options of [[], ['--metadata', 'order'], ['--metadata', 'a=b', '--file', 'c.json']]) {
+    assert.equal((await pinfold(env, 'cards', 'change', card, ...options)).code, 2)
+  }
+})
+
+test('the stored events are listed from the oldest on, or after a known one', async () => {
+  const blocked = await trigger('pin.blocked')
+  const types = ['--types', 'card.created,pin.blocked']
+  const events: { id: string; data: { publicToken: string } }[] = await answer(
+    'events',
+    'list',
+    ...types,
+  )
+  const own = events.filter(({ data }) => data.publicToken === blocked)
+  assert.deepEqual(
+    own.map((each) => (each as { type?: string }).type),
+    ['card.created', 'pin.blocked'],
+  )
+  const [first, second] = own
+  const after = ['--after', first?.id ?? '', '--limit', '1']
+  assert.equal((await answer('events', 'list', ...types, ...after))[0].id, second?.id)
+  const printed = await pinfold(env, 'events', 'list', '--types', 'pin.blocked')
+  assert.match(printed.stdout, new RegExp(`^TIME +CARD .*\n.* ${blocked}  pin.blocked `, 's'))
+})
+
 test('each event of a chip occurs on a new card with a virtual chip', async () => {
   const states = { queued: 'pending', sent: 'sent', done: 'done', failed: 'failed' }
   for (const [end, state] of Object.entries(states)) {

@@ -11,9 +11,9 @@ const project = fileURLToPath(new URL('../../', import.meta.url))
 const run = promisify(execFile)
 
 /** The names that the guide gives the cards, in the order in which they are made. */
-const names = ['CARD', 'SECOND', 'THIRD', 'FOURTH', 'FIFTH', 'SIXTH'] as const
+const cardNames = ['CARD', 'SECOND', 'THIRD', 'FOURTH', 'FIFTH', 'SIXTH']
 
-test('by the guide, lost, stolen and damaged cards are replaced, and expired ones renewed', async () => {
+test('by the guide, cards are replaced and renewed, and their plastics made and delivered', async () => {
   const program = await serveProgram({
     env: {
       RATE_LIMIT: 'off',
@@ -24,27 +24,25 @@ test('by the guide, lost, stolen and damaged cards are replaced, and expired one
   const env = { PATH: process.env.PATH, DATA_DIR: program.dataDir }
   const guide = await readFile(join(project, 'docs/guides/lost-stolen-damaged-expired.md'), 'utf8')
   const blocks = [...guide.matchAll(/^```(sh|text)\n([\s\S]*?)^```$/gm)]
-  const publicTokens: string[] = []
-  const withTokens = (text: string): string =>
-    text.replace(/\b(CARD|SECOND|THIRD|FOURTH|FIFTH|SIXTH)\b/g, (name) => {
-      const token = publicTokens[names.findIndex((each) => each === name)]
-      assert.ok(token, `The card ${name} has not been made yet.`)
-      return token
+  const ids = new Map<string, string>()
+  const withIds = (text: string): string =>
+    text.replace(/\b(SECOND|THIRD|FOURTH|FIFTH|SIXTH|BATCH|CARD(?! {2}))\b/g, (name) => {
+      const id = ids.get(name)
+      assert.ok(id, `The guide names ${name} before it is made.`)
+      return id
     })
   const printed: string[] = []
   for (const [, kind, text = ''] of blocks) {
     if (kind === 'text') {
-      assertPrinted(withTokens(text), printed.splice(0).join(''))
+      assertPrinted(withIds(text), printed.splice(0).join(''))
       continue
     }
     for (const command of text.replaceAll('\\\n', ' ').split('\n').filter(Boolean)) {
-      const words = withTokens(command).replace(
-        'npx pinfold',
-        `"${process.execPath}" bin/pinfold.mjs`,
-      )
+      const words = withIds(command).replace('npx pinfold', `"${process.execPath}" bin/pinfold.mjs`)
       const { stdout } = await run('bash', ['-c', words], { cwd: project, env })
-      const made = /cards (?:create|replace) /.test(command)
-      if (made) publicTokens.push(/^publicToken +([0-9]{10})$/m.exec(stdout)?.[1] ?? '')
+      const [, id = ''] = /^(?:publicToken|batchId) +(\S+)$/m.exec(stdout) ?? []
+      if (/ bureau take$/.test(command)) ids.set('BATCH', id)
+      if (/ cards (?:create|replace) /.test(command)) ids.set(cardNames.shift() ?? '', id)
       printed.push(stdout)
     }
   }

@@ -7,6 +7,23 @@ export const cardChangeOptions: cli.Options = {
     value: 'FILE',
     help: 'the body of PATCH /cards/{publicToken}, as JSON',
   },
+  metadata: {
+    type: 'string',
+    value: 'KEY=VALUE',
+    help: 'sets this text under this key; without a value, removes it',
+    pointer: '/metadata',
+  },
+}
+
+/** Returns the change of one key of the metadata, if any. @throws UsageError without a `=`. */
+export function parseMetadataChange(call: cli.Call): Record<string, string | null> | undefined {
+  const change = cli.findText(call, 'metadata')
+  if (change === undefined) return undefined
+  const [, key, value] = /^([^=]+)=(.*)$/s.exec(change) ?? []
+  if (key === undefined || value === undefined) {
+    throw new cli.UsageError('--metadata must be a key and a value: KEY=VALUE.')
+  }
+  return { [key]: value === '' ? null : value }
 }
 
 /** The filters of a list of cards. */
@@ -26,7 +43,7 @@ export const cardFilterOptions: cli.Options = {
   'expiring-before': {
     type: 'string',
     value: 'YYYY-MM-DD',
-    help: 'only cards in use that expire before this day',
+    help: 'only cards in use whose last plastic expires before this day',
     pointer: '/expiringBefore',
   },
   product: {

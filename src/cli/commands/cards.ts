@@ -5,7 +5,12 @@ import { asClient } from '../connection/connection.ts'
 import { readJsonFile } from '../files.ts'
 import { formatTries, line, sheet, table } from '../output.ts'
 import { findPrice, priceOptions } from '../price.ts'
-import { cardChangeOptions, cardFilterOptions, parseCardFilter } from './card-options.ts'
+import {
+  cardChangeOptions,
+  cardFilterOptions,
+  parseCardFilter,
+  parseMetadataChange,
+} from './card-options.ts'
 import { newCardOptions, parseNewCard } from './new-card.ts'
 
 interface Card {
@@ -94,12 +99,11 @@ export const cardCommands: readonly cli.Command[] = [
     summary: "changes members of a card's record",
     options: cardChangeOptions,
     connection: cli.clientConnection,
-    example: 'pinfold cards change 4820117360 --file change.json',
+    example: 'pinfold cards change 4820117360 --metadata order=42',
     run: (call) =>
       asClient(call, async ({ ask, base }) => {
         const path = `${base}/cards/${parseToken(call)}`
-        cli.requireOptions(call, ['file'])
-        await ask('PATCH', path, await readJsonFile(cli.findText(call, 'file') ?? ''))
+        await ask('PATCH', path, await parseChange(call))
         const card = await ask<Card>('GET', path)
         return { json: card, text: sheet(card) }
       }),
@@ -114,6 +118,16 @@ export const cardCommands: readonly cli.Command[] = [
     run: (call) => status(call),
   },
 ]
+
+/** Returns the body of a change: one key of the metadata, or what a file says. */
+async function parseChange(call: cli.Call): Promise<object> {
+  const metadata = parseMetadataChange(call)
+  const file = cli.findText(call, 'file')
+  if ((metadata === undefined) === (file === undefined)) {
+    throw new cli.UsageError('Give either --file or --metadata.')
+  }
+  return metadata === undefined ? await readJsonFile(file ?? '') : { metadata }
+}
 
 const status = (call: cli.Call): Promise<cli.Outcome> =>
   asClient(call, async ({ ask, base }) => {

@@ -5,7 +5,10 @@ import {
   type Command,
   clientConnection,
   findText,
+  given,
+  limitOption,
   type Options,
+  parseLimit,
   parseNumber,
   Refused,
   Unreachable,
@@ -13,7 +16,7 @@ import {
 } from '../command.ts'
 import { asClient } from '../connection/connection.ts'
 import type { Open, ServiceConnection } from '../connection/requests.ts'
-import { line, print, printBeside } from '../output.ts'
+import { line, print, printBeside, table } from '../output.ts'
 
 /** Where following begins and ends. */
 export const followOptions: Options = {
@@ -25,21 +28,56 @@ export const followOptions: Options = {
   count: { type: 'string', value: 'N', help: 'ends after this number of events' },
 }
 
+const typesOption: Options = {
+  types: {
+    type: 'string',
+    value: 'LIST',
+    help: 'only these types, separated by commas: pin.blocked,pin.set',
+    pointer: '/types',
+  },
+}
+
+interface EventRecord {
+  readonly id: string
+  readonly type: string
+  readonly timestamp: string
+  readonly data: { readonly publicToken?: string }
+}
+
+export const eventListCommand: Command = {
+  words: 'events list',
+  summary: 'lists the stored events, oldest first',
+  options: {
+    ...typesOption,
+    after: { type: 'string', value: 'ID', help: 'starts after this event', pointer: '/after' },
+    ...limitOption,
+  },
+  connection: clientConnection,
+  example: 'pinfold events list --types card.renewal_due',
+  run: (call) =>
+    asClient(call, async ({ base, readAll }) => {
+      const query = given({ types: findText(call, 'types'), after: findText(call, 'after') })
+      const path = `${base}/events?${new URLSearchParams(query as Record<string, string>)}`
+      const events = await readAll<EventRecord>(path, parseLimit(call))
+      const rows = events.map(({ data: { publicToken = '–', ...rest }, id, timestamp, type }) => [
+        timestamp,
+        publicToken,
+        type,
+        JSON.stringify(rest),
+        id,
+      ])
+      const columns = ['TIME', 'CARD', 'TYPE', 'DETAILS', 'EVENT']
+      return { json: events, text: table(columns, rows) }
+    }),
+}
+
 export const eventsCommand: Command = {
   words: 'events follow',
   summary: 'prints events as they occur, until it is stopped',
   description:
     'When the stream ends (a token is valid for an hour), it resumes after the last printed ' +
     'event.\nWith --json each event is one line.',
-  options: {
-    types: {
-      type: 'string',
-      value: 'LIST',
-      help: 'only these types, separated by commas: pin.blocked,pin.set',
-      pointer: '/types',
-    },
-    ...followOptions,
-  },
+  options: { ...typesOption, ...followOptions },
   connection: clientConnection,
   example: 'pinfold events follow --types pin.blocked,cvv.blocked',
   run: (call) =>

@@ -5189,7 +5189,8 @@ export interface operations {
                 readonly customerReference?: string;
                 readonly cardStatusCode?: "00" | "02" | "41" | "43" | "46" | "54" | "62" | "83";
                 /**
-                 * @description Open cards whose last day is before this day.
+                 * @description Open cards whose last day is before this day. A plastic that waits
+                 *     has the last day.
                  * @example 2030-12-01
                  */
                 readonly expiringBefore?: string;

@@ -57,7 +57,8 @@ export const kindFilters = {
     Type.String({
       format: 'calendar-date',
       maxLength: 10,
-      description: 'Open cards whose last day is before this day.',
+      description:
+        'Open cards whose last day is before this day. A plastic that waits has the last day.',
       examples: ['2030-12-01'],
     }),
   ),

@@ -127,7 +127,8 @@ export async function listCards(
   return { cards: listed, next: page.next }
 }
 
-async function describeRecord(context: CardContext, card: RecordRow): Promise<CardRecord> {
+/** Describes a card that was read. */
+export async function describeRecord(context: CardContext, card: RecordRow): Promise<CardRecord> {
   const { metadata, personalData, publicToken, replacedBy, replacementFor } = card
   const { waitingDelivery, waitingExpiryDate, waitingNumber } = card
   const { embossName } = await revealPersonalData(context.hsm, publicToken, personalData)

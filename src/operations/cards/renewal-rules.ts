@@ -92,7 +92,7 @@ export function nextPlasticNumber({ newestNumber }: CardToRenew): number {
  */
 export function findMigrated(card: CardToRenew, status: LifeStatus, today: string): number {
   if (lifeActs[status].renew === 'no') throw cards.cardClosed(status)
-  const { isPlasticInactive, plasticNumber, waitingDeliveryStatus, waitingNumber } = card
+  const { isPlasticInactive, plasticNumber, waitingDelivery, waitingNumber } = card
   if (waitingNumber === null && isPlasticInactive && status === '00') {
     refuseReturned(card)
     return plasticNumber
@@ -103,7 +103,7 @@ export function findMigrated(card: CardToRenew, status: LifeStatus, today: strin
     throw new Problem('nothing_to_migrate', { detail })
   }
   if (waitingNumber === null) throw new Problem('nothing_to_migrate')
-  if (waitingDeliveryStatus !== 'Returned') return waitingNumber
+  if (waitingDelivery !== 'Returned') return waitingNumber
   const detail = `Plastic ${waitingNumber} was returned. Order another, which ends this one.`
   throw new Problem('nothing_to_migrate', { detail })
 }
@@ -161,8 +161,8 @@ export function refuseConversion(card: CardToRenew, status: LifeStatus): void {
 }
 
 /** Whether the plastic that waits was made, and not returned. */
-export const isOnItsWay = ({ waitingDeliveryStatus }: CardToRenew): boolean =>
-  waitingDeliveryStatus !== 'Ordered' && waitingDeliveryStatus !== 'Returned'
+export const isOnItsWay = ({ waitingDelivery }: CardToRenew): boolean =>
+  waitingDelivery !== 'Ordered' && waitingDelivery !== 'Returned'
 
 /** Whether an expired card can still be renewed. */
 const isWithinGrace = (card: CardToRenew, today: string): boolean =>
@@ -170,13 +170,13 @@ const isWithinGrace = (card: CardToRenew, today: string): boolean =>
 
 /** Whether the plastic that waits ends with the order of another. */
 function isEndedByOrder(
-  { expiryDate, waitingDeliveryStatus, waitingExpiryDate }: CardToRenew,
+  { expiryDate, waitingDelivery, waitingExpiryDate }: CardToRenew,
   { endsReprint, today }: { readonly endsReprint: boolean; readonly today: string },
 ): boolean {
   if (waitingExpiryDate === null || waitingExpiryDate < today) return true
-  if (waitingDeliveryStatus === 'Returned') return true
+  if (waitingDelivery === 'Returned') return true
   const isReprint = endsReprint && waitingExpiryDate === expiryDate
-  return isReprint && (waitingDeliveryStatus === 'Ordered' || waitingExpiryDate === today)
+  return isReprint && (waitingDelivery === 'Ordered' || waitingExpiryDate === today)
 }
 
 /** Refuses to cancel a plastic without which the card has expired too long ago to be renewed. */

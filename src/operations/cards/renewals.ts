@@ -169,7 +169,7 @@ export const convertCard = (
     const { hsm } = context
     const { fulfilment } = conversion
     const result = {
-      ...(await cards.findCard(context, requester, publicToken)),
+      ...(await cards.describeRecord(context, card)),
       cardType: 'Physical',
       startDate: today,
     } as const

@@ -1,6 +1,7 @@
 -- The next plastic of a card: its renewal, a reprint or a conversion. The rules of the acts are in
 -- database/functions/card-life.
 
+-- A record of the card, as in records.sql, with its current plastic and its product's settings.
 -- name: find_card_to_renew
 select card.public_token as "publicToken", card.product_id as "productId",
   card.card_type as "cardType", card.customer_reference as "customerReference",
@@ -8,15 +9,20 @@ select card.public_token as "publicToken", card.product_id as "productId",
   card.personal_data as "personalData", card.start_date as "startDate",
   card.expiry_date as "expiryDate", card.valid_until as "validUntil",
   card.status_code as "statusCode", card.created_at as "createdAt",
-  card.retired_at is not null as "isRetired", card.plastic_number as "plasticNumber",
-  card.is_plastic_inactive as "isPlasticInactive", waiting.plastic_number as "waitingNumber",
-  waiting.delivery_status as "waitingDeliveryStatus",
-  waiting.expiry_date as "waitingExpiryDate", present.delivery_status as "deliveryStatus",
-  card.line_token as "lineToken", card.generation, card.last_plastic_number as "newestNumber",
+  coalesce(card.renewal_type, product.renewal_type) as "renewalType",
+  card.retired_at is not null as "isRetired", card.replacement_for as "replacementFor",
+  card.replaced_by as "replacedBy", pin.try_limit as "pinLimit", pin.spent as "pinSpent",
+  pin.restored as "pinRestored", pin.is_withdrawn as "isPinWithdrawn",
+  cvv.try_limit as "cvvLimit", cvv.spent as "cvvSpent", cvv.restored as "cvvRestored",
+  cvv.is_withdrawn as "isCvvWithdrawn", waiting.plastic_number as "waitingNumber",
+  waiting.expiry_date as "waitingExpiryDate", waiting.delivery_status as "waitingDelivery",
+  noted.metadata as "metadata",
+  card.plastic_number as "plasticNumber", card.is_plastic_inactive as "isPlasticInactive",
+  present.delivery_status as "deliveryStatus", card.line_token as "lineToken", card.generation,
+  card.last_plastic_number as "newestNumber",
   product.card_types as "productCardTypes", product.validity_months as "validityMonths",
   product.renewal_earliest_days as "renewalEarliestDays",
-  product.renewal_grace_months as "renewalGraceMonths",
-  coalesce(card.renewal_type, product.renewal_type) as "renewalType"
+  product.renewal_grace_months as "renewalGraceMonths"
 from (
   select *
   from card
@@ -29,6 +35,18 @@ cross join lateral (
   where product_id = any(array[card.product_id])
   limit 1
 ) as product
+cross join lateral (
+  select *
+  from try_counter
+  where public_token = any(array[:publicToken]) and kind = 'pin'
+  limit 1
+) as pin
+cross join lateral (
+  select *
+  from try_counter
+  where public_token = any(array[:publicToken]) and kind = 'cvv'
+  limit 1
+) as cvv
 left join lateral (
   select delivery_status
   from plastic
@@ -41,6 +59,15 @@ left join lateral (
   where public_token = any(array[:publicToken]) and state = 'Waiting'
   limit 1
 ) as waiting on true
+cross join lateral (
+  select json_object_agg(key, value order by key)::text as metadata
+  from (
+    select key, value
+    from card_metadata
+    where public_token = any(array[:publicToken])
+    limit 50
+  ) as entry
+) as noted
 where card.client_id = :clientId;
 
 -- name: order_plastic

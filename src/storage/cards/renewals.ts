@@ -1,25 +1,18 @@
 import type { PublicToken } from '../../domain/identifiers.ts'
-import type { CardType, RenewalType } from '../../domain/product.ts'
+import type { CardType } from '../../domain/product.ts'
 import { type Connection, firstRow } from '../engine/database.ts'
 import { loadStatements } from '../engine/statements.ts'
 import { type Claim, type ClaimValues, claimParameters } from '../idempotency/idempotency.ts'
-import type { CardRow } from './cards.ts'
+import type { RecordRow } from './records.ts'
 
 const declare = loadStatements(import.meta.url)
 
-/** A card with its plastics, and the settings of its product for their renewal. */
-export interface CardToRenew extends CardRow {
-  /** Whether a successor took its place, or it was reported as compromised. */
-  readonly isRetired: boolean
+/** The record of a card, its current plastic, and the settings of its product for renewals. */
+export interface CardToRenew extends RecordRow {
   /** Of the current plastic. */
   readonly plasticNumber: number
   /** Whether the card was converted, and its plastic has not been activated yet. */
   readonly isPlasticInactive: boolean
-  /** Of the plastic that waits; null without one. */
-  readonly waitingNumber: number | null
-  readonly waitingDeliveryStatus: string | null
-  /** `YYYY-MM-DD` */
-  readonly waitingExpiryDate: string | null
   /** Of the current plastic; null for a virtual card. */
   readonly deliveryStatus: string | null
   /** The first card of the line. */
@@ -32,8 +25,6 @@ export interface CardToRenew extends CardRow {
   readonly validityMonths: number
   readonly renewalEarliestDays: number
   readonly renewalGraceMonths: number
-  /** The card's own, or its product's. */
-  readonly renewalType: RenewalType
 }
 
 const selectCard = declare<{ publicToken: PublicToken; clientId: string }, CardToRenew>(

@@ -60,14 +60,12 @@ on conflict (hour, client_id, response_code, currency_code) do nothing;
 
 -- Intervals begin with `:from`, and are whole hours long.
 -- name: sum_authorization_hour_counts
-select (extract(epoch from :from::timestamptz) + bucket * :bucketSeconds::integer)::float8
-    as "from",
-  client_id as "clientId", response_code as "responseCode", currency_code as "currencyCode",
+select extract(epoch from bucket)::float8 as "from", client_id as "clientId",
+  response_code as "responseCode", currency_code as "currencyCode",
   sum(count)::float8 as "count", sum(held_amount)::float8 as "heldAmount"
 from (
-  select floor(
-      extract(epoch from hour - :from::timestamptz) / :bucketSeconds::integer
-    )::integer as bucket,
+  select date_bin(make_interval(secs => :bucketSeconds::integer), hour, :from::timestamptz)
+      as bucket,
     case when :byClient::boolean then client_id else '' end as client_id,
     response_code, currency_code, count, held_amount
   from authorization_hour_count
@@ -79,14 +77,12 @@ order by bucket, client_id, response_code, currency_code;
 
 -- Intervals begin with `:from`, and are whole minutes long.
 -- name: sum_authorization_counts
-select (extract(epoch from :from::timestamptz) + bucket * :bucketSeconds::integer)::float8
-    as "from",
-  client_id as "clientId", response_code as "responseCode", currency_code as "currencyCode",
+select extract(epoch from bucket)::float8 as "from", client_id as "clientId",
+  response_code as "responseCode", currency_code as "currencyCode",
   sum(count)::float8 as "count", sum(held_amount)::float8 as "heldAmount"
 from (
-  select floor(
-      extract(epoch from minute - :from::timestamptz) / :bucketSeconds::integer
-    )::integer as bucket,
+  select date_bin(make_interval(secs => :bucketSeconds::integer), minute, :from::timestamptz)
+      as bucket,
     case when :byClient::boolean then client_id else '' end as client_id,
     response_code, currency_code, count, held_amount
   from authorization_count
@@ -97,14 +93,12 @@ group by bucket, client_id, response_code, currency_code
 order by bucket, client_id, response_code, currency_code;
 
 -- name: count_authorizations
-select (extract(epoch from :from::timestamptz) + bucket * :bucketSeconds::integer)::float8
-    as "from",
-  client_id as "clientId", response_code as "responseCode", currency_code as "currencyCode",
+select extract(epoch from bucket)::float8 as "from", client_id as "clientId",
+  response_code as "responseCode", currency_code as "currencyCode",
   count(*)::float8 as "count", coalesce(sum(held_amount), 0)::float8 as "heldAmount"
 from (
-  select floor(
-      extract(epoch from decided_at - :from::timestamptz) / :bucketSeconds::integer
-    )::integer as bucket,
+  select date_bin(make_interval(secs => :bucketSeconds::integer), decided_at, :from::timestamptz)
+      as bucket,
     case when :byClient::boolean then client_id else '' end as client_id,
     response_code, coalesce(billing_currency_code, currency_code, '') as currency_code,
     case when payment_id is not null then coalesce(approved_amount, billing_amount, amount) end

@@ -1,5 +1,7 @@
 -- The records of cards: the card, its tries, the plastic that waits, its metadata, and the cards
 -- before and after it. All parts have the token of the card, so that one statement reads them.
+--
+-- The row of the card has the expiry of the plastic that waits: without one, plastics are not read.
 
 -- It has the form of the reads in cards.sql.
 -- name: find_card_record
@@ -45,6 +47,7 @@ left join lateral (
   select *
   from plastic
   where public_token = any(array[:publicToken]) and state = 'Waiting'
+    and card.waiting_expiry_date is not null
   limit 1
 ) as waiting on true
 cross join lateral (
@@ -105,6 +108,7 @@ cross join lateral (
     select *
     from plastic
     where public_token = any(array[asked.public_token]) and state = 'Waiting'
+      and card.waiting_expiry_date is not null
     limit 1
   ) as waiting on true
   cross join lateral (
@@ -165,6 +169,7 @@ left join lateral (
   select *
   from plastic
   where public_token = any(array[page.public_token]) and state = 'Waiting'
+    and card.waiting_expiry_date is not null
   limit 1
 ) as waiting on true
 cross join lateral (

@@ -57,6 +57,7 @@ left join lateral (
   select plastic_number, delivery_status, expiry_date
   from plastic
   where public_token = any(array[:publicToken]) and state = 'Waiting'
+    and card.waiting_expiry_date is not null
   limit 1
 ) as waiting on true
 cross join lateral (

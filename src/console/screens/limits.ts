@@ -4,8 +4,60 @@ import {
   EffectiveLimitSchema,
   type UsedLimitSchema,
 } from '../../listeners/private/schemas/limits.ts'
+import { writeCount } from '../amounts.ts'
+import { badge } from '../desk-parts.ts'
 import { listed } from '../listing.ts'
 import type { Screen } from '../screen.ts'
+
+type EffectiveLimit = Static<typeof EffectiveLimitSchema>
+
+/** The title of a limit, and the unit of its value; empty where the title says it. */
+type LimitWords = readonly [title: string, unit: string]
+
+const callLimits: Readonly<Record<string, LimitWords>> = {
+  'calls-per-second': ['Calls of a client', 'a second'],
+  'calls-burst': ['Burst of calls of a client', 'at once'],
+  'calls-in-flight': ['Calls of a client in progress, in each process', 'at once'],
+  'call-wait': ['Wait of a call', 'ms'],
+  'token-calls-per-second': ['Tokens of a client', 'a second'],
+  'token-calls-burst': ['Burst of tokens of a client', 'at once'],
+  'token-failures-per-second': ['Failed authentications from an address', 'a second'],
+  'token-failures-burst': ['Burst of failed authentications from an address', 'at once'],
+  'open-calls-per-second': ['Calls without a token from an address', 'a second'],
+  'open-calls-burst': ['Burst of calls without a token from an address', 'at once'],
+}
+
+const cardLimits: Readonly<Record<string, LimitWords>> = {
+  'reveals-per-card': ['Disclosures of a card', 'an hour'],
+  'reveals-per-client': ['Disclosures to a client', 'an hour'],
+  'bad-session-keys-per-card': ['Bad session keys of a card', 'an hour'],
+  'bad-session-keys-per-client': ['Bad session keys of a client', 'an hour'],
+  'unblocks-per-card': ['Unblocks of a card, for each of PIN and CVV', 'a day'],
+  'pan-searches-per-person': ['PAN searches of a person', 'an hour'],
+}
+
+const storageLimits: Readonly<Record<string, LimitWords>> = {
+  'delivery-timeout': ['Time of a request to an endpoint', 'ms'],
+  'event-retention': ['Retention of events and deliveries', 'days'],
+  'attempt-retention': ['Retention of attempts and authorizations', 'days'],
+  'payment-retention': ['Retention of payments that are over', 'days'],
+}
+
+const processLimits: Readonly<Record<string, LimitWords>> = {
+  connections: ['Connections of a listener, in each process', ''],
+  'connections-per-address': ['Connections of an address, in each process', ''],
+  'database-connections': ['Database connections of each process', ''],
+  processes: ['Processes', ''],
+  're-encryption': ['Re-encryptions of a rotation', 'rows a second'],
+  'key-refresh': ['Time between two reads of the keys', 'ms'],
+}
+
+const limitGroups = [
+  ['Calls', callLimits],
+  ['Cards and card data', cardLimits],
+  ['Deliveries and retention', storageLimits],
+  ['Processes and keys', processLimits],
+] as const
 
 /** The limits of this installation and their sources. */
 export const limitsScreen: Screen = {
@@ -14,28 +66,42 @@ export const limitsScreen: Screen = {
   navigation: 'Limits',
   async show(visit) {
     const limits = await visit.read('/limits', Type.Array(EffectiveLimitSchema))
+    const byName = new Map(limits.map((limit) => [limit.name, limit]))
     return {
       title: 'Limits',
       body: html`<p class="hint">
-        The page of each card shows the used part of its limits. The product limits the tries of
-        a PIN or CVV.
-      </p>${listed(
-        'Limits',
-        ['Limit', { title: 'At most', isNumber: true }, 'Unit', 'Source'],
-        limits.map(
-          ({ name, origin, unit, value, variable }) =>
-            html`<tr>
-              <th scope="row">${name.replaceAll('-', ' ')}</th>
-              <td class="number">${value ?? 'off'}</td>
-              <td>${unit}</td>
-              <td>${renderOrigin(origin, variable)}</td>
-            </tr>`,
-        ),
-        'All limits are off: RATE_LIMIT is off.',
-      )}`,
+        The variable below a limit changes it. A limit has its default unless its variable is marked
+        as set. The page of each card shows the used part of its limits. The product limits the
+        tries of a PIN or CVV.
+      </p>
+      <div class="limits">${limitGroups.map(
+        ([group, words], at) => html`<section class="flush" aria-labelledby="limits-${at}">
+          <h2 id="limits-${at}">${group}</h2>
+          ${listed(
+            `Limits: ${group}`,
+            ['Limit', { title: 'At most', isNumber: true }],
+            Object.entries(words).map(([name, each]) => limitRow(byName.get(name), each)),
+            'No limits.',
+          )}
+        </section>`,
+      )}</div>`,
     }
   },
 }
+
+const limitRow = (limit: EffectiveLimit | undefined, [title, unit]: LimitWords): Content =>
+  limit &&
+  html`<tr>
+    <th scope="row">
+      ${title}
+      <p class="fine">
+        <code>${limit.variable}</code> ${limit.origin !== 'default' && badge('set', 'plain')}
+      </p>
+    </th>
+    <td class="number">
+      ${limit.value === null ? 'off' : html`${writeCount(limit.value)} ${unit}`}
+    </td>
+  </tr>`
 
 type UsedLimit = Static<typeof UsedLimitSchema>
 

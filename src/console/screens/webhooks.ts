@@ -63,9 +63,9 @@ export const webhooksScreen: Screen = {
             value="${client}"></label>
           <button>Show</button>
         </form>
-        <live-region id="webhooks">${listed(
+        <live-region id="webhooks" class="webhooks">${listed(
           title,
-          ['Endpoint', 'Status', 'Last 24 hours', 'Last failure', 'Client'],
+          ['Endpoint', 'Status', 'Last 24 hours', 'Client', 'Last failure'],
           entries.map((each) => webhookRow(visit, each)),
           client === ''
             ? html`No webhooks yet. A client adds one with POST /webhooks on the public
@@ -85,12 +85,12 @@ const webhookRow = (visit: Visit, webhook: Webhook): Content =>
     </th>
     <td>${stateBadge(webhook)}</td>
     <td>${renderLastDay(webhook)}</td>
-    <td>${renderFailure(webhook)}</td>
     <td>
       <div class="cut client-name">
         ${renderActor(visit, webhook.clientId, webhook.clientName)}
       </div>
     </td>
+    <td>${renderFailure(webhook)}</td>
   </tr>`
 
 /** Draws how many of the last day's events were delivered. */
@@ -117,7 +117,7 @@ function renderLastDay({ lastDay }: Webhook): Content {
 
 function renderFailure(webhook: Webhook): Content {
   const { lastFailure } = webhook.lastDay
-  if (lastFailure === null) return html`<span class="fine">none</span>`
+  if (lastFailure === null) return null
   const { at, deliveryId, outcome, statusCode, type } = lastFailure
   return html`<a class="one-line" href="${composePageUrl(webhook)}#delivery-${deliveryId}"
     title="${type}">${describeOutcome(outcome, statusCode)}, ${instant(at)}</a>`
@@ -158,9 +158,9 @@ async function webhookPage(visit: Visit): Promise<Page> {
         ${visit.scopes.has('support.write') && actions(visit, webhook)}
       </div>
       <h2>Deliveries</h2>
-      <live-region id="deliveries">${listed(
+      <live-region id="deliveries" class="deliveries">${listed(
         'Deliveries',
-        ['Event', 'Card', 'Created', 'Status', 'Attempts', 'Answer', ''],
+        ['Event', 'Status', 'Created', 'Answer', 'Card', 'Attempts', ''],
         deliveries.entries.map((each) => deliveryRow(visit, webhook, each)),
         'No deliveries yet: none of its events has occurred since it was added.',
       )}</live-region>${pages(visit, deliveries.next)}`,
@@ -168,7 +168,7 @@ async function webhookPage(visit: Visit): Promise<Page> {
 }
 
 const facts = (visit: Visit, webhook: Webhook): Content =>
-  html`<dl>
+  html`<dl class="facts">
     <dt>Status</dt>
     <dd>
       ${stateBadge(webhook)}
@@ -176,7 +176,7 @@ const facts = (visit: Visit, webhook: Webhook): Content =>
     </dd>
     <dt>URL</dt><dd>${renderUrl(webhook.url)}</dd>
     <dt>Last 24 hours</dt><dd>${renderLastDay(webhook)}</dd>
-    <dt>Last failure</dt><dd>${renderFailure(webhook)}</dd>
+    <dt>Last failure</dt><dd>${renderFailure(webhook) ?? 'none'}</dd>
     <dt>Next delivery</dt><dd>${instant(webhook.dueAt) ?? 'none'}</dd>
     <dt>Client</dt>
     <dd>${renderActor(visit, webhook.clientId, webhook.clientName)}</dd>
@@ -250,10 +250,6 @@ function deliveryRow(visit: Visit, webhook: Webhook, delivery: Delivery): Conten
   const action = `${composePageUrl(webhook)}/deliveries/${deliveryId}/resend`
   return html`<tr id="delivery-${deliveryId}">
     <th scope="row">${type}</th>
-    <td>${
-      publicToken && html`<a href="${path`/console/cards/${publicToken}`}">${publicToken}</a>`
-    }</td>
-    <td>${instant(createdAt)}</td>
     <td class="one-line">
       ${badge(status, tones[status])}
       ${
@@ -262,7 +258,7 @@ function deliveryRow(visit: Visit, webhook: Webhook, delivery: Delivery): Conten
         html`<span class="fine">next ${instant(nextTryAt)}</span>`
       }
     </td>
-    <td>${tries.length === 0 ? 'none yet' : triesDetails(eventId, tries)}</td>
+    <td>${instant(createdAt)}</td>
     <td>${
       last &&
       html`<div class="cut" title="${last.response}">${describeOutcome(
@@ -270,6 +266,10 @@ function deliveryRow(visit: Visit, webhook: Webhook, delivery: Delivery): Conten
         last.statusCode,
       )} ${last.response && html`<code class="fine">${last.response}</code>`}</div>`
     }</td>
+    <td>${
+      publicToken && html`<a href="${path`/console/cards/${publicToken}`}">${publicToken}</a>`
+    }</td>
+    <td>${tries.length === 0 ? 'none yet' : triesDetails(eventId, tries)}</td>
     <td>${
       mayResend &&
       html`<details${isRefused(visit, action) && html` open`}>
@@ -288,10 +288,10 @@ const triesDetails = (eventId: string, tries: Delivery['tries']): Content =>
   html`<details>
     <summary>${tries.length === 1 ? '1 attempt' : `${tries.length} attempts`}</summary>
     <ol>${tries.map(
-      ({ at, durationMs, outcome, statusCode }) =>
+      ({ at, durationMs, outcome, response, statusCode }) =>
         html`<li>
           ${instant(at)} ${describeOutcome(outcome, statusCode)}
-          <span class="fine">${durationMs} ms</span>
+          <span class="fine">${durationMs} ms ${response && html`<code>${response}</code>`}</span>
         </li>`,
     )}</ol>
     <p class="fine">webhook-id <code>${eventId}</code></p>

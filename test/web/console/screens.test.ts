@@ -269,6 +269,8 @@ suite('each screen', { skip: chromium.leftOut }, () => {
           found.filter((each) => each.scrollWidth > each.clientWidth).map((each) => each.ariaLabel),
         )
         assert.deepEqual(scrolled, [], `tables of ${path} that scroll sideways`)
+        const height = await page.evaluate(() => document.documentElement.scrollHeight)
+        assert.ok(height <= 3_500, `${path} is ${height} pixels high`)
       }
     })
   }

@@ -2,7 +2,14 @@ import { type Content, type Html, html } from '../listeners/http/html.ts'
 import { refusalSummary } from './fields.ts'
 import { computeLiveVersion } from './live-version.ts'
 import { noticeContent } from './notice.ts'
-import { formFields, type Notice, type Page, type Screen, type Visit } from './screen.ts'
+import {
+  formFields,
+  type Notice,
+  type Page,
+  type Screen,
+  type Trail,
+  type Visit,
+} from './screen.ts'
 
 /** The data of the viewer in the frame around a page. */
 export interface Frame {
@@ -22,7 +29,7 @@ export interface Frame {
 const script = 'web/console/main.ts'
 
 /** Renders a whole page. Without a frame, no person is signed in, or the person is unknown. */
-export function layout({ body, title }: Page, frame: Frame | null): Html {
+export function layout({ body, title, trail }: Page, frame: Frame | null): Html {
   const version = computeLiveVersion(body)
   return html`<!doctype html>
 <html lang="en">
@@ -41,6 +48,7 @@ export function layout({ body, title }: Page, frame: Frame | null): Html {
   ${frame && navigation(frame)}
   <main id="content" tabindex="-1">
     ${frame === null && html`<p class="brand">Pinfold</p>`}
+    ${trail && renderTrail(trail)}
     <h1>${title}</h1>
     ${version && html`<p class="live-state" hidden></p>`}
     ${frame?.notice && noticeContent(frame.notice)}
@@ -51,6 +59,14 @@ export function layout({ body, title }: Page, frame: Frame | null): Html {
 </html>
 `
 }
+
+const renderTrail = ({ above, name }: Trail): Html =>
+  html`<nav class="trail" aria-label="Path">
+    <ol>
+      ${above.map((each) => html`<li><a href="${each.path}">${each.name}</a></li>`)}
+      <li aria-current="page"><bdi>${name}</bdi></li>
+    </ol>
+  </nav>`
 
 const header = ({ screens, visit }: Frame): Content =>
   html`<header class="top">

@@ -63,9 +63,19 @@ export interface RefusedForm {
   readonly problem: Pick<Problem, 'title' | 'detail' | 'errors' | 'status'>
 }
 
+/** The way from a list to a page. */
+export interface Trail {
+  /** The pages above, the list first. */
+  readonly above: readonly { readonly name: string; readonly path: string }[]
+  /** The short name of the page itself. */
+  readonly name: string
+}
+
 /** The content of a page. */
 export interface Page {
   readonly title: string
+  /** Shown above the title; none on a page of the navigation. */
+  readonly trail?: Trail
   readonly body: Html
   /** 200 unless given. */
   readonly status?: number

@@ -7,7 +7,7 @@ import { writeMoney } from '../amounts.ts'
 import { badge, instant } from '../desk-parts.ts'
 import { path, type Screen } from '../screen.ts'
 import { checksWaterfall } from './checks-waterfall.ts'
-import { merchantFacts, merchantName, paymentPath } from './payment-parts.ts'
+import { cardPlace, merchantFacts, merchantName, paymentPath } from './payment-parts.ts'
 
 type Authorization = Static<typeof RecordedAuthorizationSchema>
 
@@ -31,6 +31,13 @@ export const authorizationScreen: Screen = {
     )
     return {
       title: `Authorization ${found.reference}`,
+      trail: {
+        above: [
+          { name: 'Authorizations', path: '/console/authorizations' },
+          cardPlace(publicToken),
+        ],
+        name: found.reference,
+      },
       body: html`${verdict(found)}
         <section aria-labelledby="checks">
           <h2 id="checks">Checks, in order</h2>

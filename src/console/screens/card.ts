@@ -17,7 +17,7 @@ import { lineSection, plasticsSection } from './card-life.ts'
 import { type TimelineSchema, timelineKinds, timelineList } from './card-timeline.ts'
 import { cardFace, cardFacts, cardStatus, lastDecline } from './card-top.ts'
 import { limitsSection, spendingSection, triesSection } from './card-use.ts'
-import { latestPayments } from './payment-parts.ts'
+import { cardsPlace, latestPayments } from './payment-parts.ts'
 
 const access = 'support.read'
 
@@ -52,6 +52,7 @@ async function cardPage(visit: Visit): Promise<Page> {
   ])
   return {
     title: `Card ${card.maskedPan}`,
+    trail: { above: [cardsPlace], name: card.maskedPan.slice(-4) },
     body: html`<div class="card-top">
         ${cardFace(card)}
         ${cardStatus(visit, card)}

@@ -30,6 +30,15 @@ export const paymentPath = (publicToken: string, paymentId: string): string =>
 export const authorizationPath = (publicToken: string, authorizationId: string): string =>
   path`/console/cards/${publicToken}/authorizations/${authorizationId}`
 
+/** The list of cards, in the trail of a page. */
+export const cardsPlace = { name: 'Cards', path: '/console/search' }
+
+/** A card in the trail of a page. */
+export const cardPlace = (publicToken: string) => ({
+  name: publicToken,
+  path: path`/console/cards/${publicToken}`,
+})
+
 /** Returns the name of a merchant for a link. */
 export const merchantName = ({ id, name }: Merchant = {}): string =>
   name ?? id ?? 'Unknown merchant'

@@ -5,7 +5,14 @@ import { instant } from '../desk-parts.ts'
 import { list, pages } from '../listing.ts'
 import { path, type Screen } from '../screen.ts'
 import { messageLine, type Payment, sumsBar } from './payment-line.ts'
-import { merchantFacts, merchantName, paymentsTable, stateBadge } from './payment-parts.ts'
+import {
+  cardPlace,
+  cardsPlace,
+  merchantFacts,
+  merchantName,
+  paymentsTable,
+  stateBadge,
+} from './payment-parts.ts'
 
 const access = 'support.read'
 
@@ -20,6 +27,7 @@ export const cardPaymentsScreen: Screen = {
     const { entries, next } = await list(visit, address, PaymentSchema, 50)
     return {
       title: 'Payments of a card',
+      trail: { above: [cardsPlace, cardPlace(publicToken)], name: 'Payments' },
       body: html`<section class="payments" aria-labelledby="payments">
         <h2 id="payments">
           Card <a href="${path`/console/cards/${publicToken}`}">${publicToken}</a>
@@ -44,6 +52,14 @@ export const paymentScreen: Screen = {
     )
     return {
       title: payment.merchant ? `Payment at ${merchantName(payment.merchant)}` : 'Payment',
+      trail: {
+        above: [
+          cardsPlace,
+          cardPlace(publicToken),
+          { name: 'Payments', path: path`/console/cards/${publicToken}/payments` },
+        ],
+        name: 'Payment',
+      },
       body: html`<section class="payment-sums" aria-labelledby="sums">
           <h2 id="sums">${stateBadge(payment.state)}</h2>
           ${sums(payment)}

@@ -179,6 +179,34 @@ test('the page of a client leads to its decision endpoints, and shows their stat
   assert.match(text, new RegExp(`${link}>endpoints</a>[^<]*<[^>]*>Decides<`))
 })
 
+test('the pages of a card, an authorization and a payment lead back to their lists', async () => {
+  const browser = await browse('viewer')
+  for (const [path, names] of [
+    ['/console/cards/:publicToken', ['Cards']],
+    ['/console/cards/:publicToken/payments', ['Cards', world.card.publicToken]],
+    [
+      '/console/cards/:publicToken/payments/:paymentId',
+      ['Cards', world.card.publicToken, 'Payments'],
+    ],
+    [
+      '/console/cards/:publicToken/authorizations/:authorizationId',
+      ['Authorizations', world.card.publicToken],
+    ],
+  ] as const) {
+    const { text } = await browser.visit(addressOf(path))
+    const [trail = ''] = /<nav class="trail" aria-label="Path">.*?<\/nav>/s.exec(text) ?? []
+    const links = [...trail.matchAll(/<a href="([^"]*)">([^<]*)</g)]
+    assert.deepEqual(
+      links.map(([, , name]) => name),
+      names,
+    )
+    for (const [, href = ''] of links) {
+      assert.equal((await browser.visit(service.url(href))).status, 200)
+    }
+    assert.match(trail, /<li aria-current="page">/)
+  }
+})
+
 test('Home lists what needs attention, and leads from a decline reason to its authorizations', async () => {
   const browser = await browse('security-officer')
   const { text } = await browser.visit(service.url('/console'))

@@ -6,6 +6,7 @@ import { listNeededScopes } from '../listeners/http/authentication.ts'
 import { html } from '../listeners/http/html.ts'
 import { pageHeaders } from '../listeners/http/page-headers.ts'
 import { toProblem } from '../listeners/http/problems.ts'
+import { nameRole } from './desk-parts.ts'
 import { type Frame, layout } from './layout.ts'
 import type { Page, PageFile, Screen } from './screen.ts'
 
@@ -36,7 +37,7 @@ export const refusedPage = (access: Screen['access']): Page => {
   return {
     title: 'Not for your role',
     status: 403,
-    body: html`<p>This page is for ${allowed.join(', ') || 'no role'}.
+    body: html`<p>This page is for ${allowed.map(nameRole).join(', ') || 'no role'}.
       Ask the administrator of roles at your company.</p>`,
   }
 }

@@ -4,27 +4,37 @@ import { type Content, type Html, html } from '../listeners/http/html.ts'
 import { type ApiAnswer, type Lead, path, type Visit } from './screen.ts'
 
 const timeOfDay = {
-  day: 'numeric',
-  month: 'short',
   hour: '2-digit',
   minute: '2-digit',
   second: '2-digit',
   hourCycle: 'h23',
   timeZone: 'UTC',
 } as const
-const shortFormat = new Intl.DateTimeFormat('en-GB', timeOfDay)
-const formatWithYear = new Intl.DateTimeFormat('en-GB', { ...timeOfDay, year: 'numeric' })
+const day = { day: 'numeric', month: 'short' } as const
+const timeFormat = new Intl.DateTimeFormat('en-GB', timeOfDay)
+const shortFormat = new Intl.DateTimeFormat('en-GB', { ...day, ...timeOfDay })
+const formatWithYear = new Intl.DateTimeFormat('en-GB', { ...day, ...timeOfDay, year: 'numeric' })
 
 /**
  * Renders an instant in UTC, to the second, with its year unless that is this one. A script turns
  * it into the reader's local time (web/console/local-time.ts).
  */
-export function instant(at: string | null | undefined): Content {
+export const instant = (at: string | null | undefined): Content =>
+  at ? html`<time datetime="${at}" title="${at}">${writeInstant(at)} UTC</time>` : null
+
+/** Renders an instant in a row of a list: of today, only its time. */
+export function instantInRow(at: string | null | undefined): Content {
   if (!at) return null
+  const today = new Date().toISOString().slice(0, 10)
+  const isToday = new Date(at).toISOString().startsWith(today)
+  const text = isToday ? timeFormat.format(new Date(at)) : writeInstant(at)
+  return html`<time datetime="${at}" title="${at}" data-in-row>${text} UTC</time>`
+}
+
+function writeInstant(at: string): string {
   const date = new Date(at)
   const isThisYear = date.getUTCFullYear() === new Date().getUTCFullYear()
-  const text = (isThisYear ? shortFormat : formatWithYear).format(date)
-  return html`<time datetime="${at}" title="${at}">${text} UTC</time>`
+  return (isThisYear ? shortFormat : formatWithYear).format(date)
 }
 
 /**
@@ -48,6 +58,10 @@ export function renderActor(
 
 const personReaders = ['admin', 'audit.read'] as const
 const clientReaders = ['admin', 'support.read'] as const
+
+/** Names a role for people: `support-lead` is “Support lead”. */
+export const nameRole = (role: string): string =>
+  `${role.charAt(0).toUpperCase()}${role.slice(1).replaceAll('-', ' ')}`
 
 /** Renders a short label; its colour only repeats the word's meaning. */
 export const badge = (word: string, tone: 'good' | 'bad' | 'warn' | 'plain' = 'plain'): Html =>

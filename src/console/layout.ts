@@ -1,4 +1,5 @@
 import { type Content, type Html, html } from '../listeners/http/html.ts'
+import { nameRole } from './desk-parts.ts'
 import { refusalSummary } from './fields.ts'
 import { computeLiveVersion } from './live-version.ts'
 import { noticeContent } from './notice.ts'
@@ -82,11 +83,13 @@ const header = ({ screens, visit }: Frame): Content =>
     <form class="who" method="post" action="/console/sign-out">
       ${formFields(visit)}
       <span class="cut">
-        <b><bdi>${visit.person.name}</bdi></b> <small>${visit.person.roles.join(', ')}</small>
+        <b><bdi>${visit.person.name}</bdi></b> <small>${nameRoles(visit.person)}</small>
       </span>
       <button class="quiet">Sign out</button>
     </form>
   </header>`
+
+const nameRoles = ({ roles }: Visit['person']): string => roles.map(nameRole).join(', ')
 
 const searchPath = '/console/search'
 
@@ -139,9 +142,9 @@ function navigation({ screens, visit, waitingApprovals }: Frame): Content {
     ([group, links]) => html`${group && html`<p class="group">${group}</p>`}
       <ul>${links.map(link)}</ul>`,
   )
-  const { name, roles } = visit.person
+  const { name } = visit.person
   return html`<nav class="screens" id="screens" popover aria-label="Screens">
-    <p class="me"><b><bdi>${name}</bdi></b> <small>${roles.join(', ')}</small></p>
+    <p class="me"><b><bdi>${name}</bdi></b> <small>${nameRoles(visit.person)}</small></p>
     ${lists}
   </nav>`
 }

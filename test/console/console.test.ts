@@ -301,7 +301,7 @@ suite('an act', () => {
     for (const role of ['viewer', 'support-lead', 'security-officer', 'auditor'] as const) {
       const answer = await send(console, await signIn(role), '/console/keys', { key: 'pin' })
       assert.equal(answer.statusCode, 403, role)
-      assert.match(answer.payload, /This page is for key-officer\./)
+      assert.match(answer.payload, /This page is for Key officer\./)
     }
     assert.equal(console.calls.length, 0)
     const answer = await send(console, await signIn('key-officer'), '/console/keys', { key: 'pin' })

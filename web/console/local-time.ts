@@ -4,24 +4,29 @@ type Clock = 'local' | 'utc'
 const clocks: readonly Clock[] = ['local', 'utc']
 const keptName = 'pinfold-clock'
 
-/** The short text of an instant, as the server writes it (src/console/desk-parts.ts). */
+/** Writes instants as the server does (src/console/desk-parts.ts). */
 const composeFormats = (timeZone?: string) => {
+  const zone = timeZone === undefined ? {} : { timeZone }
   const timeOfDay = {
-    day: 'numeric',
-    month: 'short',
     hour: '2-digit',
     minute: '2-digit',
     second: '2-digit',
     hourCycle: 'h23',
-    ...(timeZone !== undefined && { timeZone }),
+    ...zone,
   } as const
+  const day = { day: 'numeric', month: 'short', ...zone } as const
   return {
-    short: new Intl.DateTimeFormat('en-GB', timeOfDay),
-    withYear: new Intl.DateTimeFormat('en-GB', { ...timeOfDay, year: 'numeric' }),
+    time: new Intl.DateTimeFormat('en-GB', timeOfDay),
+    day: new Intl.DateTimeFormat('en-GB', { ...day, year: 'numeric' }),
+    short: new Intl.DateTimeFormat('en-GB', { ...day, ...timeOfDay }),
+    withYear: new Intl.DateTimeFormat('en-GB', { ...day, ...timeOfDay, year: 'numeric' }),
   }
 }
 
-const formats = { local: composeFormats(), utc: composeFormats('UTC') }
+const formats: Readonly<Record<Clock, ReturnType<typeof composeFormats>>> = {
+  local: composeFormats(),
+  utc: composeFormats('UTC'),
+}
 const localZone = new Intl.DateTimeFormat().resolvedOptions().timeZone
 
 const isReaderInUtc = (): boolean => new Date().getTimezoneOffset() === 0
@@ -60,10 +65,17 @@ export function showLocalTimes(root: ParentNode): void {
       local: formats.local[name].format(at),
       utc: `${formats.utc[name].format(at)} UTC`,
     }
-    time.textContent = texts[shownClock]
+    const isTimeOnly = time.dataset.inRow !== undefined && isToday(at, shownClock)
+    time.textContent = isTimeOnly ? writeTime(at, shownClock) : texts[shownClock]
     time.title = shownClock === 'local' ? texts.utc : `${texts.local} (${localZone})`
   }
 }
+
+const isToday = (at: Date, clock: Clock): boolean =>
+  formats[clock].day.format(at) === formats[clock].day.format(new Date())
+
+const writeTime = (at: Date, clock: Clock): string =>
+  `${formats[clock].time.format(at)}${clock === 'utc' ? ' UTC' : ''}`
 
 /** Lets the reader choose the clock. The switch is hidden without script and for readers in UTC. */
 export function openClockSwitch(): void {

@@ -5,7 +5,7 @@ import { withoutUuids } from '../../domain/pan.ts'
 import { isPersonId } from '../../domain/person.ts'
 import { type Content, html } from '../../listeners/http/html.ts'
 import type { OperatorEntrySchema } from '../../listeners/private/schemas/audit-log.ts'
-import { badge, instant, renderActor } from '../desk-parts.ts'
+import { badge, instantInRow, renderActor } from '../desk-parts.ts'
 import { type Column, renderTable } from '../listing.ts'
 import { path, type Visit } from '../screen.ts'
 import { actName } from './act-names.ts'
@@ -168,7 +168,7 @@ export const entryTable = (visit: Visit, entries: readonly OperatorEntry[]): Con
   })
 
 const listColumns = (visit: Visit): readonly Column<OperatorEntry>[] => [
-  { title: 'Time', cell: ({ at }) => instant(at) },
+  { title: 'Time', cell: ({ at }) => instantInRow(at) },
   {
     title: 'Act',
     kind: 'name',

@@ -30,7 +30,7 @@ export const authorizationScreen: Screen = {
       RecordedAuthorizationSchema,
     )
     return {
-      title: `Authorization ${found.reference}`,
+      title: composeTitle(found),
       trail: {
         above: [
           { name: 'Authorizations', path: '/console/authorizations' },
@@ -55,6 +55,13 @@ export const authorizationScreen: Screen = {
         </div>`,
     }
   },
+}
+
+/** `24.50 USD at Corner Bakery: declined`. */
+function composeTitle({ amount, approved, currency, merchant }: Authorization): string {
+  const sum = formatSum(amount, currency) ?? 'Authorization'
+  const place = merchant === undefined ? '' : ` at ${merchantName(merchant)}`
+  return `${sum}${place}: ${approved ? 'approved' : 'declined'}`
 }
 
 /** The answer in one line, and what to say to the cardholder. */

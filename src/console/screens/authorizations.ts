@@ -5,7 +5,7 @@ import { responseCodes } from '../../domain/response-code.ts'
 import { type Content, type Html, html } from '../../listeners/http/html.ts'
 import { FoundAuthorizationSchema } from '../../listeners/private/schemas/all-authorizations.ts'
 import { writeMoney } from '../amounts.ts'
-import { badge, instant, renderActor } from '../desk-parts.ts'
+import { badge, instantInRow, renderActor } from '../desk-parts.ts'
 import { type Column, list, pages, renderTable } from '../listing.ts'
 import { path, type Screen, type Visit } from '../screen.ts'
 import { authorizationPath } from './payment-parts.ts'
@@ -120,7 +120,7 @@ const columns: readonly Column<Found>[] = [
     kind: 'name',
     cell: ({ authorizationId, publicToken, requestedAt }) =>
       html`<a href="${authorizationPath(publicToken, authorizationId)}"
-        >${instant(requestedAt)}</a>`,
+        >${instantInRow(requestedAt)}</a>`,
   },
   { title: 'Answer', cell: renderAnswer },
   {

@@ -4,7 +4,7 @@ import { toMembers } from '../../domain/members.ts'
 import { describeTransaction } from '../../domain/transaction.ts'
 import { type Content, type Html, html } from '../../listeners/http/html.ts'
 import { TimelineEntrySchema } from '../../listeners/private/schemas/cards.ts'
-import { instant, renderActor } from '../desk-parts.ts'
+import { instantInRow, renderActor } from '../desk-parts.ts'
 import type { Visit } from '../screen.ts'
 import { type Act, describeAct, listDeliveries, listIds, type Shown } from './act-details.ts'
 import { actName } from './act-names.ts'
@@ -41,7 +41,7 @@ export function timelineList(shown: Shown, entries: readonly Entry[], empty: str
 
 const renderRow = ({ at, by, more, text, tone, what }: Row): Html =>
   html`<li class="${tone}">
-    ${instant(at)}
+    ${instantInRow(at)}
     <b>${what}</b>
     <div class="told">${text}${by && html` <span class="by">${by}</span>`}</div>
     <details><summary aria-label="More">⋯</summary><div class="more">${more}</div></details>

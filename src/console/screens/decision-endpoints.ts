@@ -6,7 +6,7 @@ import {
   WatchedEndpointsSchema,
 } from '../../listeners/private/schemas/decision-endpoints.ts'
 import { writeCount } from '../amounts.ts'
-import { badge, instant } from '../desk-parts.ts'
+import { badge, instant, instantInRow } from '../desk-parts.ts'
 import { type Column, renderTable } from '../listing.ts'
 import { path, type Screen } from '../screen.ts'
 import { authorizationPath } from './payment-parts.ts'
@@ -176,7 +176,8 @@ const failureColumns: readonly Column<Failure>[] = [
     title: 'When',
     kind: 'name',
     cell: ({ askedAt, authorizationId, publicToken }) =>
-      html`<a href="${authorizationPath(publicToken, authorizationId)}">${instant(askedAt)}</a>`,
+      html`<a href="${authorizationPath(publicToken, authorizationId)}"
+        >${instantInRow(askedAt)}</a>`,
   },
   {
     title: 'Card',

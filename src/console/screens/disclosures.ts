@@ -2,7 +2,7 @@ import type { Static } from 'typebox'
 import { isPublicToken } from '../../domain/identifiers.ts'
 import { html } from '../../listeners/http/html.ts'
 import { DisclosureSchema } from '../../listeners/private/schemas/disclosures.ts'
-import { badge, instant, renderActor } from '../desk-parts.ts'
+import { badge, instantInRow, renderActor } from '../desk-parts.ts'
 import { type Column, list, pages, renderTable } from '../listing.ts'
 import { path, type Screen, type Visit } from '../screen.ts'
 import { actName } from './act-names.ts'
@@ -57,7 +57,7 @@ export const disclosuresScreen: Screen = {
 }
 
 const listColumns = (visit: Visit): readonly Column<Disclosure>[] => [
-  { title: 'Time', cell: ({ at }) => instant(at) },
+  { title: 'Time', cell: ({ at }) => instantInRow(at) },
   {
     title: 'Disclosure',
     kind: 'name',

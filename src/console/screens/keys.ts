@@ -3,7 +3,7 @@ import { type Html, html } from '../../listeners/http/html.ts'
 import { ComponentEntrySchema } from '../../listeners/private/schemas/component-entries.ts'
 import { ExpiringCardsSchema, KeyWearSchema } from '../../listeners/private/schemas/figures.ts'
 import { KeyActSchema, ListedKeySchema } from '../../listeners/private/schemas/keys.ts'
-import { instant, renderActor } from '../desk-parts.ts'
+import { instantInRow, renderActor } from '../desk-parts.ts'
 import { actAndReturn } from '../done.ts'
 import { readReason } from '../fields.ts'
 import { list, listed, pages } from '../listing.ts'
@@ -55,7 +55,7 @@ const renderActs = (visit: Visit, acts: readonly Static<typeof KeyActSchema>[]):
     acts.map(
       ({ act, at, clientId, clientName, key, reason }) =>
         html`<tr>
-          <td>${instant(at)}</td>
+          <td>${instantInRow(at)}</td>
           <td><code>${key}</code></td>
           <td>${act}</td>
           <td>${clientId === null ? 'automatic' : renderActor(visit, clientId, clientName)}</td>

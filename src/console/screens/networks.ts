@@ -3,7 +3,7 @@ import { isApprovalCode } from '../../domain/response-code.ts'
 import { type Content, html } from '../../listeners/http/html.ts'
 import { ZoneSchema } from '../../listeners/private/schemas/clients.ts'
 import { AdviceSchema, LinkSchema } from '../../listeners/private/schemas/links.ts'
-import { badge, instant, renderActor } from '../desk-parts.ts'
+import { badge, instant, instantInRow, renderActor } from '../desk-parts.ts'
 import { actAndReturn } from '../done.ts'
 import { type Column, list, pages, renderTable } from '../listing.ts'
 import { type Act, formFields, path, type Screen, type Visit } from '../screen.ts'
@@ -188,7 +188,7 @@ const describeAnswer = (responseCode: string): string =>
   `${isApprovalCode(responseCode) ? 'Accepted' : 'Refused'} (${responseCode})`
 
 const adviceColumns: readonly Column<Advice>[] = [
-  { title: 'Time', cell: ({ receivedAt }) => instant(receivedAt) },
+  { title: 'Time', cell: ({ receivedAt }) => instantInRow(receivedAt) },
   { title: 'Message', look: 'one-line', cell: renderMessage },
   {
     title: 'Card',

@@ -4,7 +4,7 @@ import type { PaymentState } from '../../domain/payment.ts'
 import { type Content, type Html, html } from '../../listeners/http/html.ts'
 import type { PaymentSchema } from '../../listeners/http/payment-schemas.ts'
 import { writeMoney } from '../amounts.ts'
-import { badge, instant } from '../desk-parts.ts'
+import { badge, instantInRow } from '../desk-parts.ts'
 import { type Column, renderTable } from '../listing.ts'
 import { path } from '../screen.ts'
 
@@ -130,5 +130,5 @@ const columns = {
     kind: 'number',
     cell: ({ currency, refunded }) => refunded > 0 && writeMoney({ amount: refunded, currency }),
   },
-  opened: { title: 'Opened', cell: ({ openedAt }) => instant(openedAt) },
+  opened: { title: 'Opened', cell: ({ openedAt }) => instantInRow(openedAt) },
 } satisfies Readonly<Record<string, Column<Payment>>>

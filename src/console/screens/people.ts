@@ -1,7 +1,7 @@
 import type { Static } from 'typebox'
 import { html } from '../../listeners/http/html.ts'
 import { PersonDetailSchema, PersonSchema } from '../../listeners/private/schemas/people.ts'
-import { badge, instant } from '../desk-parts.ts'
+import { badge, instant, nameRole } from '../desk-parts.ts'
 import { actAndReturn } from '../done.ts'
 import { type Column, list, pages, renderTable } from '../listing.ts'
 import { type Act, formFields, path, type Screen } from '../screen.ts'
@@ -42,7 +42,7 @@ const personColumns: readonly Column<Person>[] = [
   },
   {
     title: 'Roles',
-    cell: ({ roles }) => roles.map((role) => html`${badge(role.replace('-', ' '))} `),
+    cell: ({ roles }) => roles.map((role) => html`${badge(nameRole(role))} `),
   },
   {
     title: 'Sessions',
@@ -68,7 +68,7 @@ export const personScreen: Screen = {
             <dt>Issuer</dt><dd>${person.issuer}</dd>
             <dt>Subject</dt><dd>${person.subject}</dd>
             <dt>Roles</dt>
-            <dd>${person.roles.map((role) => html`${badge(role.replace('-', ' '))} `)}</dd>
+            <dd>${person.roles.map((role) => html`${badge(nameRole(role))} `)}</dd>
             <dt>Last signed in</dt><dd>${instant(person.lastSignedInAt)}</dd>
             <dt>Acts</dt>
             <dd>
@@ -99,7 +99,7 @@ const sessionColumns: readonly Column<PersonSession>[] = [
   { title: 'Began', cell: ({ startedAt }) => instant(startedAt) },
   { title: 'Last visit', cell: ({ seenAt }) => instant(seenAt) },
   { title: 'Authenticated', cell: ({ authenticatedAt }) => instant(authenticatedAt) },
-  { title: 'Roles', cell: ({ roles }) => roles.join(', ') },
+  { title: 'Roles', cell: ({ roles }) => roles.map(nameRole).join(', ') },
 ]
 
 export const signPersonOutAct: Act = {

@@ -5,7 +5,7 @@ import { describeTransaction } from '../../domain/transaction.ts'
 import { type Content, type Html, html } from '../../listeners/http/html.ts'
 import type { FoundCardSchema } from '../../listeners/private/schemas/cards.ts'
 import { writeMoney } from '../amounts.ts'
-import { badge, instant, renderActor, statusBadge } from '../desk-parts.ts'
+import { badge, instant, instantInRow, renderActor, statusBadge } from '../desk-parts.ts'
 import { type Column, renderTable } from '../listing.ts'
 import { path, type Visit } from '../screen.ts'
 import { authorizationPath, merchantName, paymentPath, stateBadge } from './payment-parts.ts'
@@ -71,7 +71,7 @@ const authorizationColumns: readonly Column<FoundCard>[] = [
     tip: ({ authorization }) => authorization?.advice,
     cell: ({ authorization }) => authorization && renderResult(authorization),
   },
-  { title: 'Time', cell: ({ authorization }) => instant(authorization?.at) },
+  { title: 'Time', cell: ({ authorization }) => instantInRow(authorization?.at) },
   {
     title: 'Transaction',
     cell: ({ authorization }) => authorization && renderCut(describeTransaction(authorization)),
@@ -97,7 +97,7 @@ const paymentColumns: readonly Column<FoundCard>[] = [
       )}</a>`,
   },
   { title: 'State', cell: ({ payment }) => payment && stateBadge(payment.state) },
-  { title: 'Opened', cell: ({ payment }) => instant(payment?.openedAt) },
+  { title: 'Opened', cell: ({ payment }) => instantInRow(payment?.openedAt) },
   {
     title: 'Open',
     kind: 'number',

@@ -6,7 +6,7 @@ import {
 } from '../../listeners/private/schemas/webhooks.ts'
 import { writeCount } from '../amounts.ts'
 import { toProblem } from '../console.ts'
-import { badge, instant, renderActor } from '../desk-parts.ts'
+import { badge, instant, instantInRow, renderActor } from '../desk-parts.ts'
 import { field, isRefused, reasonField } from '../fields.ts'
 import { list, listed, pages } from '../listing.ts'
 import {
@@ -120,7 +120,7 @@ function renderFailure(webhook: Webhook): Content {
   if (lastFailure === null) return null
   const { at, deliveryId, outcome, statusCode, type } = lastFailure
   return html`<a class="one-line" href="${composePageUrl(webhook)}#delivery-${deliveryId}"
-    title="${type}">${describeOutcome(outcome, statusCode)}, ${instant(at)}</a>`
+    title="${type}">${describeOutcome(outcome, statusCode)}, ${instantInRow(at)}</a>`
 }
 
 const describeOutcome = (outcome: string, statusCode: number | undefined): string =>
@@ -255,10 +255,10 @@ function deliveryRow(visit: Visit, webhook: Webhook, delivery: Delivery): Conten
       ${
         status === 'Pending' &&
         nextTryAt &&
-        html`<span class="fine">next ${instant(nextTryAt)}</span>`
+        html`<span class="fine">next ${instantInRow(nextTryAt)}</span>`
       }
     </td>
-    <td>${instant(createdAt)}</td>
+    <td>${instantInRow(createdAt)}</td>
     <td>${
       last &&
       html`<div class="cut" title="${last.response}">${describeOutcome(

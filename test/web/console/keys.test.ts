@@ -82,6 +82,27 @@ test('a reader chooses UTC once, for every page', { skip: chromium.leftOut }, as
   assert.doesNotMatch(await time.innerText(), /UTC/)
 })
 
+test('a row of today shows only the time, and the whole instant under the pointer', {
+  skip: chromium.leftOut,
+}, async () => {
+  const { page } = visit
+  const shown = await page.evaluate(async () => {
+    const modules = '/console/assets/web/console/local-time.ts'
+    const { showLocalTimes } = await import(modules)
+    const today = new Date().toISOString()
+    const main = document.createElement('main')
+    for (const at of [today, '2026-01-05T10:20:30Z']) {
+      main.innerHTML += `<time datetime="${at}" data-in-row>${at}</time>`
+    }
+    showLocalTimes(main)
+    return [...main.querySelectorAll('time')].map((each) => [each.textContent, each.title])
+  })
+  const [today = [], earlier = []] = shown
+  assert.match(today[0] ?? '', /^\d\d:\d\d:\d\d$/)
+  assert.match(today[1] ?? '', /^\d+ \w+.*, \d\d:\d\d:\d\d UTC$/)
+  assert.match(earlier[0] ?? '', /^5 Jan.*, 19:20:30$/)
+})
+
 test('a live part follows what happens without a reload, and leaves alone who reads in it', {
   skip: chromium.leftOut,
 }, async () => {

@@ -1,4 +1,5 @@
 import { countedMost } from '../../domain/approval.ts'
+import { findHealthAdvice, type HealthCheckName } from '../../domain/health-advice.ts'
 import { type Content, type Html, html } from '../../listeners/http/html.ts'
 import type { Visit } from '../screen.ts'
 
@@ -7,17 +8,11 @@ interface HealthDocument {
   readonly checks: Readonly<Record<string, readonly { status: string; output?: string }[]>>
 }
 
-/** What a warning of a health check means for people, and where they go. */
-interface Advice {
-  readonly title: string
-  /** What to do, in the imperative. */
-  readonly todo: string
-  /** A page of the console, for people with one of the scopes. */
-  readonly page?: {
-    readonly path: string
-    readonly name: string
-    readonly scopes: readonly string[]
-  }
+/** A page of the console, for people with one of the scopes. */
+interface AdvisedPage {
+  readonly path: string
+  readonly name: string
+  readonly scopes: readonly string[]
 }
 
 const pages = {
@@ -29,84 +24,21 @@ const pages = {
   approvals: { path: '/console/approvals', name: 'Open approvals', scopes: ['approve', 'admin'] },
 } as const
 
-const adviceByCheck: Readonly<Record<string, Advice>> = {
-  database: {
-    title: 'The database does not answer',
-    todo: 'Call the people who run the database. Calls fail until it answers.',
-  },
-  hsm: {
-    title: 'The HSM does not answer',
-    todo: 'Call the people who run the HSM. PINs cannot be verified until it answers.',
-  },
-  'audit-log:signing': {
-    title: 'The audit log is not signed',
-    todo: 'Look at the log of the service, then at the newest checkpoint.',
-    page: pages.log,
-  },
-  'audit-log:witnesses': {
-    title: 'Witnesses have not cosigned',
-    todo: 'Ask the operators of the witnesses that are missing.',
-    page: pages.log,
-  },
-  'audit-log:rows': {
-    title: 'Rows differ from the audit log',
-    todo: 'Treat it as an incident. The database may have been changed.',
-    page: pages.log,
-  },
-  'audit-log:entering': {
-    title: 'Acts are not in the audit log yet',
-    todo: 'Look at the log of the service. No receipts are issued until they are.',
-    page: pages.log,
-  },
-  'events:unsent': {
-    title: 'Events are late',
-    todo: 'See that a process of the service publishes events.',
-  },
-  'deliveries:due': {
-    title: 'Deliveries are late',
-    todo: 'See that a process of the service sends them.',
-    page: pages.webhooks,
-  },
-  'deliveries:failing': {
-    title: 'Deliveries wait for failing receivers',
-    todo: 'Tell the client, or disable the webhook.',
-    page: pages.webhooks,
-  },
-  'webhooks:failing': {
-    title: 'A webhook fails',
-    todo: 'Tell the client what its receiver answers.',
-    page: pages.webhooks,
-  },
-  'decisions:degraded': {
-    title: 'A decision endpoint is down',
-    todo: 'Tell the client. Its fallback decides until the endpoint answers.',
-    page: pages.clients,
-  },
-  'keys:rotation': {
-    title: 'Keys are due for rotation',
-    todo: 'Rotate them.',
-    page: pages.keys,
-  },
-  'links:dialled': {
-    title: 'A link is not signed on',
-    todo: 'Ask the network, then open the link again.',
-    page: pages.networks,
-  },
-  'links:listening': {
-    title: 'A link does not listen',
-    todo: 'Free its port, or change it.',
-    page: pages.networks,
-  },
-  'approvals:broken-glass': {
-    title: 'Requesters approved their own requests',
-    todo: 'Review each of them with its reason.',
-    page: pages.approvals,
-  },
-  'database:vacuum': {
-    title: 'The database is not vacuumed',
-    todo: 'Ask the people who run the database to let autovacuum keep up.',
-  },
-}
+/** Where operators find what a check is about. */
+const pagesByCheck: ReadonlyMap<string, AdvisedPage> = new Map<HealthCheckName, AdvisedPage>([
+  ['audit-log:signing', pages.log],
+  ['audit-log:witnesses', pages.log],
+  ['audit-log:rows', pages.log],
+  ['audit-log:entering', pages.log],
+  ['deliveries:due', pages.webhooks],
+  ['deliveries:failing', pages.webhooks],
+  ['webhooks:failing', pages.webhooks],
+  ['decisions:degraded', pages.clients],
+  ['keys:rotation', pages.keys],
+  ['links:dialled', pages.networks],
+  ['links:listening', pages.networks],
+  ['approvals:broken-glass', pages.approvals],
+])
 
 const tones = { pass: 'good', warn: 'warn', fail: 'bad' } as const
 type Status = keyof typeof tones
@@ -153,10 +85,11 @@ function renderException(
   { scopes }: Visit,
   { name, output, status }: { name: string; output: string | undefined; status: Status },
 ): Html {
-  const { page, title, todo } = adviceByCheck[name] ?? {
+  const { title, todo } = findHealthAdvice(name) ?? {
     title: name.replaceAll(/[-:]/g, ' '),
-    todo: 'Look at the log of the service.',
+    todo: 'See the log of the service.',
   }
+  const page = pagesByCheck.get(name)
   const held: ReadonlySet<string> = scopes
   return html`<li class="${tones[status]}">
     <b>${title}</b>

@@ -1,4 +1,5 @@
 import Type from 'typebox'
+import type { HealthCheckName } from '../../../domain/health-advice.ts'
 import { countBrokenGlassUses } from '../../../operations/approvals/approvals.ts'
 import { findCheckState } from '../../../operations/audit-log/findings.ts'
 import {
@@ -25,24 +26,6 @@ interface Check {
   readonly observedUnit?: string
 }
 
-/** The checks in the document; the doctor has advice on each. */
-export type HealthCheckName =
-  | 'database'
-  | 'hsm'
-  | 'audit-log:signing'
-  | 'audit-log:witnesses'
-  | 'audit-log:rows'
-  | 'audit-log:entering'
-  | 'events:unsent'
-  | 'deliveries:due'
-  | 'deliveries:failing'
-  | 'webhooks:failing'
-  | 'decisions:degraded'
-  | 'keys:rotation'
-  | 'links:dialled'
-  | 'links:listening'
-  | 'approvals:broken-glass'
-  | 'database:vacuum'
 type Checks = Readonly<Partial<Record<HealthCheckName, Check>>>
 
 const CheckSchema = Type.Array(

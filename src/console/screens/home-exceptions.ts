@@ -5,7 +5,13 @@ import type { Visit } from '../screen.ts'
 
 interface HealthDocument {
   readonly status: string
-  readonly checks: Readonly<Record<string, readonly { status: string; output?: string }[]>>
+  readonly checks: Readonly<Record<string, readonly ShownCheck[]>>
+}
+
+interface ShownCheck {
+  readonly status: string
+  readonly output?: string
+  readonly observedValue?: number
 }
 
 /** A page of the console, for people with one of the scopes. */
@@ -59,14 +65,31 @@ export async function renderState(visit: Visit): Promise<Content> {
     )
     .toSorted((one, other) => severities.indexOf(one.status) - severities.indexOf(other.status))
   const faulty = found.filter((check) => check.status !== 'pass')
+  const early = listEarlySigns(checks)
   return html`${statusLine(parseStatus(status), faulty.length, found.length)}
     ${
-      (faulty.length > 0 || waiting > 0) &&
+      (faulty.length > 0 || early.length > 0 || waiting > 0) &&
       html`<ul class="exceptions">
-        ${faulty.map((check) => renderException(visit, check))}
+        ${[...faulty, ...early].map((check) => renderException(visit, check))}
         ${waiting > 0 && renderWaiting(waiting)}
       </ul>`
     }`
+}
+
+interface Exception {
+  readonly name: string
+  readonly output: string | undefined
+  readonly status: Status
+}
+
+/** Lists what passes its check, because it is young, but needs attention. */
+function listEarlySigns(checks: HealthDocument['checks']): readonly Exception[] {
+  const name = 'webhooks:failing'
+  const [{ observedValue = 0, status = '' } = {}] = checks[name] ?? []
+  if (status !== 'pass' || observedValue === 0) return []
+  const subject = observedValue === 1 ? '1 webhook' : `${observedValue} webhooks`
+  const output = `The newest deliveries to ${subject} failed.`
+  return [{ name, output, status: 'warn' }]
 }
 
 function statusLine(status: Status, faulty: number, all: number): Html {
@@ -81,10 +104,7 @@ function statusLine(status: Status, faulty: number, all: number): Html {
   </p>`
 }
 
-function renderException(
-  { scopes }: Visit,
-  { name, output, status }: { name: string; output: string | undefined; status: Status },
-): Html {
+function renderException({ scopes }: Visit, { name, output, status }: Exception): Html {
   const { title, todo } = findHealthAdvice(name) ?? {
     title: name.replaceAll(/[-:]/g, ' '),
     todo: 'See the log of the service.',

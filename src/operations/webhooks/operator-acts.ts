@@ -107,8 +107,8 @@ async function describeWebhooks(
 const failingMost = 1_000
 
 /**
- * Lists the enabled webhooks of all clients that fail, the one with the most consecutive failures
- * first.
+ * Lists the enabled webhooks of all clients that fail: first those that have failed for long, by
+ * their consecutive failures.
  */
 export const listFailingEndpoints = ({
   database,

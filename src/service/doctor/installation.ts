@@ -262,7 +262,7 @@ const failingMost = 20
 
 /** Lists webhooks whose receivers have refused all deliveries for a long time. */
 export async function webhookFindings(database: Database): Promise<Finding[]> {
-  const failing = await listFailingWebhooks(database, failingMost)
+  const failing = (await listFailingWebhooks(database, failingMost)).filter(({ isLong }) => isLong)
   if (failing.length === 0) return [good('webhooks', 'No webhook fails.')]
   const each = failing.map(
     ({ clientId, consecutiveFailures, webhookId }) =>

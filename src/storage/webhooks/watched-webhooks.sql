@@ -42,19 +42,20 @@ left join delivery_queue
   and delivery_queue.webhook_id = webhook.webhook_id
 where webhook.client_id = :clientId and webhook.webhook_id = :webhookId and deleted_at is null;
 
--- A webhook counts as failing after 20 consecutive failures, however short the time, and after 10
--- minutes of failures, however few they are.
+-- A webhook has failed for long after 20 consecutive failures, however short the time, and after
+-- 10 minutes of failures, however few they are.
 -- name: list_failing_webhooks
 select webhook.client_id as "clientId", webhook.webhook_id as "webhookId",
-  consecutive_failures as "consecutiveFailures"
+  consecutive_failures as "consecutiveFailures",
+  coalesce(
+    consecutive_failures >= 20 or failing_since <= now() - interval '600 seconds', false
+  ) as "isLong"
 from delivery_queue
 join webhook
   on webhook.client_id = delivery_queue.client_id
   and webhook.webhook_id = delivery_queue.webhook_id
-where failing
-  and (consecutive_failures >= 20 or failing_since <= now() - interval '600 seconds')
-  and status = 'Enabled' and deleted_at is null
-order by consecutive_failures desc, webhook.client_id, webhook.webhook_id
+where failing and status = 'Enabled' and deleted_at is null
+order by "isLong" desc, consecutive_failures desc, webhook.client_id, webhook.webhook_id
 limit :limit;
 
 -- Counts what has become of the events of the last day, in the newest :limit deliveries of

@@ -81,21 +81,20 @@ export const measureWebhooks = (
   limit: number,
 ): Promise<WebhookResultsRow[]> => selectResults(connection, { clientId, webhookIds, limit })
 
-/**
- * An enabled webhook that has failed for so long, or so many times in a row, that an operator
- * should look.
- */
+/** An enabled webhook whose newest deliveries failed, five times in a row or more. */
 export interface FailingWebhookRow {
   readonly clientId: string
   readonly webhookId: string
   readonly consecutiveFailures: number
+  /** Whether it has failed for so long, or so many times, that somebody should be called. */
+  readonly isLong: boolean
 }
 
 const selectFailing = declare<{ limit: number }, FailingWebhookRow>('list_failing_webhooks')
 
 /**
- * Lists the enabled webhooks of all clients that fail, the one with the most consecutive failures
- * first.
+ * Lists the enabled webhooks of all clients that fail: first those that have failed for long, by
+ * their consecutive failures.
  */
 export const listFailingWebhooks = (
   connection: Connection,

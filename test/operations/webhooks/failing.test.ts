@@ -16,7 +16,11 @@ before(async () => {
 
 const checkOf = async () => {
   const { json } = await service.call('GET', '//health', { listener: 'private', token: null })
-  return json.checks['webhooks:failing'][0] as { status: string; output?: string }
+  return json.checks['webhooks:failing'][0] as {
+    status: string
+    output?: string
+    observedValue: number
+  }
 }
 
 const untilStatus = (status: string) => until(async () => (await checkOf()).status === status)
@@ -45,7 +49,7 @@ test('twenty failures in a row are a finding that names the webhook, until a del
   assert.deepEqual(await verdictsOf(), [['good', 'No webhook fails.']])
 })
 
-test('five failures in a row are a finding when they are ten minutes old, and none once it is disabled', async () => {
+test('five failures in a row are counted at once, and a finding after ten minutes, until it is disabled', async () => {
   const receiver = await openReceiver(() => 500)
   const { webhookId } = await service.createWebhook(receiver.url, ['card.created'])
   const queue = async (set: string) => {
@@ -57,6 +61,8 @@ test('five failures in a row are a finding when they are ten minutes old, and no
     `consecutive_failures = 5, failing = true, failing_since = now() - interval '9 minutes'`,
   )
   assert.deepEqual(await verdictsOf(), [['good', 'No webhook fails.']])
+  await until(async () => (await checkOf()).observedValue === 1)
+  assert.equal((await checkOf()).status, 'pass')
   await queue(`failing_since = now() - interval '11 minutes'`)
   assert.equal((await verdictsOf())[0]?.[0], 'warning')
   await untilStatus('warn')

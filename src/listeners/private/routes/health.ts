@@ -159,16 +159,19 @@ function backlogChecks(backlog: Watched<'backlog'>): Checks {
   }
 }
 
-/** Checks for webhooks whose receivers have failed for long, even without a backlog. */
+/**
+ * Checks for webhooks whose receivers have failed for long, even without a backlog. The observed
+ * value also counts those that began to fail.
+ */
 function webhookChecks(failing: Watched<'failingWebhooks'>): Checks {
-  const [worst] = failing
+  const [worst, ...others] = failing.filter(({ isLong }) => isLong)
   const observed = { observedValue: failing.length, observedUnit: 'webhooks' }
   if (!worst) return { 'webhooks:failing': { status: 'pass', ...observed } }
   const { clientId, consecutiveFailures, webhookId } = worst
   const subject =
-    failing.length === 1
+    others.length === 0
       ? `The webhook ${webhookId} of ${clientId} has`
-      : `${failing.length} webhooks fail. ${webhookId} of ${clientId} has`
+      : `${others.length + 1} webhooks fail. ${webhookId} of ${clientId} has`
   const output =
     `${subject} failed ${consecutiveFailures} times in a row. See GET /webhooks, or Webhooks ` +
     'in the console.'

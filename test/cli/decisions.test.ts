@@ -16,14 +16,14 @@ test('an endpoint is registered, activated, rolled back and removed from the com
   const run = (...words: string[]) => pinfold(env, 'decisions', 'endpoint', ...words)
   const set = await run('set', '--endpoint-url', url)
   assert.equal(set.code, 0, set.stderr)
-  assert.match(set.stdout, /draft +version 1: http.*, 1500 ms, 100 %/)
+  assert.match(set.stdout, /draft +version 1: http.*, 1500 ms, 100%/)
   assert.match(set.stdout, /Not in force yet. Next: pinfold decisions endpoint activate$/m)
   assert.match(set.stdout, /shown only now: whsec_/)
   assert.match((await run('activate')).stdout, /enforced +version 1/)
   await run('set', '--endpoint-url', url, '--sample', '10', '--on-error', 'approve')
   assert.match(
     (await run('activate')).stdout,
-    /enforced +version 2: .* 10 %\n[\s\S]*previous +version 1/,
+    /enforced +version 2: .* 10%\n[\s\S]*previous +version 1/,
   )
   const all = ['--max-in-flight', '7', '--mode', 'shadow', '--on-timeout', 'rule', '--rule', 'true']
   const shown = (await run('set', '--endpoint-url', url, ...all)).stdout

@@ -31,7 +31,7 @@ test('a running re-encryption says how many of the cards are under the new versi
   const finished = { ...progress, finishedAt: '2026-11-29T07:00:00Z' }
   const text = String(renderReEncryption([key, { ...key, key: 'cvk', reEncryption: finished }]))
   const words = text.replaceAll(/<[^>]*>/g, '').replaceAll(/\s+/g, ' ')
-  assert.match(words, /pan version 2: 44 % of the cards 1,100 values re-encrypted, about 90 sec/)
+  assert.match(words, /pan version 2: 44.5% of the cards 1,100 values re-encrypted, about 90 sec/)
   assert.ok(!words.includes('cvk'))
   assert.equal(renderReEncryption([{ ...key, reEncryption: null }]), false)
 })

@@ -264,7 +264,7 @@ function describeVersion(name: string, version: EndpointVersion | null): string 
   const target = url ?? 'the stream'
   const margin = ' '.repeat(10)
   return [
-    line`${name.padEnd(10)}version ${version.version}: ${target}, ${timeoutMs} ms, ${sample} %`,
+    line`${name.padEnd(10)}version ${version.version}: ${target}, ${timeoutMs} ms, ${sample}%`,
     line`${margin}${mode}, format ${format}, at most ${maxInFlight} in flight`,
     line`${margin}fallback: ${onTimeout} on time-out, ${onError} on error`,
     ...(rule === null ? [] : [line`${margin}rule: ${rule}`]),

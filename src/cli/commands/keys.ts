@@ -1,4 +1,5 @@
 import { setTimeout as wait } from 'node:timers/promises'
+import { formatShare } from '../../domain/share.ts'
 import {
   type Call,
   type Command,
@@ -253,7 +254,7 @@ function findNextStep(key: string): string {
 /** Formats the progress of a re-encryption and the remaining time. */
 function progressText(progress: NonNullable<Key['reEncryption']>): string {
   const { columnName, examined, reEncrypted, round, secondsLeft, shareOfCards } = progress
-  const share = `${Math.floor(shareOfCards * 100)} % of the cards`
+  const share = `${formatShare(shareOfCards, 1)} of the cards`
   const left = secondsLeft === null ? '' : `, ${Math.ceil(secondsLeft / 60)} min left`
   const rows = `${reEncrypted} of ${examined} read, in ${columnName || 'no table'}`
   return `round ${round}: ${share}${left}; ${rows}`

@@ -1,4 +1,5 @@
 import type { Static } from 'typebox'
+import { formatShare } from '../../domain/share.ts'
 import { type Content, html } from '../../listeners/http/html.ts'
 import { ClientSchema } from '../../listeners/private/schemas/clients.ts'
 import {
@@ -10,7 +11,7 @@ import { badge, instant, instantInRow } from '../desk-parts.ts'
 import { type Column, renderTable } from '../listing.ts'
 import { path, type Screen } from '../screen.ts'
 import { authorizationPath } from './payment-parts.ts'
-import { formatShare, shares } from './shares.ts'
+import { shares } from './shares.ts'
 
 type Endpoints = Static<typeof WatchedEndpointsSchema>
 export type WatchedEndpoint = Static<typeof WatchedEndpointSchema>
@@ -103,7 +104,7 @@ const versionColumns: readonly Column<Version & { readonly name: string }>[] = [
   },
   { title: 'Time-out', kind: 'number', cell: ({ timeoutMs }) => `${timeoutMs} ms` },
   { title: 'In flight', kind: 'number', cell: ({ maxInFlight }) => maxInFlight },
-  { title: 'Sample', kind: 'number', cell: ({ sample }) => `${sample} %` },
+  { title: 'Sample', kind: 'number', cell: ({ sample }) => `${sample}%` },
   {
     title: 'Fallback',
     look: 'one-line',
@@ -136,7 +137,7 @@ function renderHour({ lastHour }: Endpoints): Content {
       <div><dt>Decisions</dt><dd>${writeCount(decisions)}</dd></div>
       <div><dt><abbr title="Half of the answers took at most this long.">p50</abbr></dt>
         <dd>${formatMs(p50Ms)}</dd></div>
-      <div><dt><abbr title="99 % of the answers took at most this long.">p99</abbr></dt>
+      <div><dt><abbr title="99% of the answers took at most this long.">p99</abbr></dt>
         <dd>${formatMs(p99Ms)}</dd></div>
     </dl>
     ${shares(

@@ -1,6 +1,7 @@
 import Type, { type Static } from 'typebox'
 import { findCurrency } from '../../domain/currencies.ts'
 import { describeResponseCode } from '../../domain/decline-words.ts'
+import { formatShare } from '../../domain/share.ts'
 import { type Content, type Html, html } from '../../listeners/http/html.ts'
 import {
   AuthorizationFiguresSchema,
@@ -11,7 +12,7 @@ import { stackedBars } from '../charts.ts'
 import { renderActor } from '../desk-parts.ts'
 import { type Column, renderTable } from '../listing.ts'
 import { path, type Visit } from '../screen.ts'
-import { formatShare, shares } from './shares.ts'
+import { shares } from './shares.ts'
 
 const FiguresSchema = Type.Array(AuthorizationFiguresSchema)
 type Figures = Static<typeof FiguresSchema>

@@ -1,4 +1,5 @@
 import type { Static } from 'typebox'
+import { formatShare } from '../../domain/share.ts'
 import { type Content, type Html, html } from '../../listeners/http/html.ts'
 import type { ComponentEntrySchema } from '../../listeners/private/schemas/component-entries.ts'
 import type { ListedKeySchema } from '../../listeners/private/schemas/keys.ts'
@@ -29,7 +30,7 @@ function renderRound({ key, reEncryption, version }: Key): Content {
   return html`<div class="round">
     <p>
       <code>${key}</code> version ${version}:
-      <b>${Math.floor(100 * shareOfCards)} %</b> of the cards
+      <b>${formatShare(shareOfCards, 1)}</b> of the cards
     </p>
     ${shares([
       { count: shareOfCards, tone: 'good' },
@@ -76,4 +77,4 @@ function ceremonyRow(visit: Visit, entry: Entry): Content {
 /** Renders the re-encryption under a version, within its row. */
 export const renderShare = ({ reEncryption }: Key): Content =>
   reEncryption?.finishedAt === null &&
-  badge(`re-encryption ${Math.floor(100 * reEncryption.shareOfCards)} %`, 'warn')
+  badge(`re-encryption ${formatShare(reEncryption.shareOfCards, 1)}`, 'warn')

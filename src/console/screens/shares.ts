@@ -22,10 +22,3 @@ export function shares(parts: readonly Share[]): Html {
   return html`<svg class="bar shares" viewBox="0 0 100 4" preserveAspectRatio="none"
     aria-hidden="true"><rect class="track" width="100" height="4"/>${drawn}</svg>`
 }
-
-/** Formats a share: never 100% or 0% of what is not all or none. */
-export function formatShare(part: number, whole: number): string {
-  if (part === 0 || part === whole) return part === 0 ? '0%' : '100%'
-  const percent = (100 * part) / whole
-  return `${Math.min(99.9, Math.max(0.1, percent)).toFixed(1)}%`
-}

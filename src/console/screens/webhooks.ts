@@ -1,4 +1,5 @@
 import type { Static } from 'typebox'
+import { formatShare } from '../../domain/share.ts'
 import { type Content, html } from '../../listeners/http/html.ts'
 import {
   WatchedDeliverySchema,
@@ -18,7 +19,7 @@ import {
   type Screen,
   type Visit,
 } from '../screen.ts'
-import { formatShare, shares } from './shares.ts'
+import { shares } from './shares.ts'
 
 type Webhook = Static<typeof WatchedWebhookSchema>
 type Delivery = Static<typeof WatchedDeliverySchema>

@@ -1,5 +1,6 @@
 import Type from 'typebox'
 import type { HealthCheckName } from '../../../domain/health-advice.ts'
+import { formatShare } from '../../../domain/share.ts'
 import { countBrokenGlassUses } from '../../../operations/approvals/approvals.ts'
 import { findCheckState } from '../../../operations/audit-log/findings.ts'
 import {
@@ -105,9 +106,8 @@ function vacuumCheck(upkeep: Upkeep | null): Check {
   const last = lastVacuumAt
     ? `The last vacuum or analysis of a table was at ${lastVacuumAt.toISOString()}.`
     : 'No table has been vacuumed yet.'
-  const share = Math.round((100 * deadRows) / Math.max(1, deadRows + liveRows))
-  const most =
-    deadRows > 0 ? ` The most dead rows are ${share} % of ${tableName}: ${deadRows}.` : ''
+  const share = formatShare(deadRows, deadRows + liveRows)
+  const most = deadRows > 0 ? ` The most dead rows are ${share} of ${tableName}: ${deadRows}.` : ''
   return {
     status: deadRows > deadRowsMost && deadRows > liveRows ? 'warn' : 'pass',
     output: last + most,

@@ -6,6 +6,7 @@ import { type Content, type Html, html } from '../../listeners/http/html.ts'
 import { FoundAuthorizationSchema } from '../../listeners/private/schemas/all-authorizations.ts'
 import { writeMoney } from '../amounts.ts'
 import { badge, instantInRow, renderActor } from '../desk-parts.ts'
+import { type KnownName, listKnownClients, renderKnownNames } from '../known-names.ts'
 import { type Column, list, pages, renderTable } from '../listing.ts'
 import { path, type Screen, type Visit } from '../screen.ts'
 import { authorizationPath } from './payment-parts.ts'
@@ -20,16 +21,14 @@ export const authorizationsScreen: Screen = {
   navigation: 'Authorizations',
   async show(visit) {
     const filters = parseFilters(visit)
-    const { entries, next } = await list(
-      visit,
-      `/authorizations?${filters}`,
-      FoundAuthorizationSchema,
-      50,
-    )
+    const [{ entries, next }, clients] = await Promise.all([
+      list(visit, `/authorizations?${filters}`, FoundAuthorizationSchema, 50),
+      listKnownClients(visit),
+    ])
     const isShort = entries.length < 50 && next !== null
     return {
       title: 'Authorizations',
-      body: html`${filterForm(visit, filters)}
+      body: html`${filterForm(visit, filters, clients)}
         <live-region id="list" class="authorizations" every="15">
           ${renderTable({
             name: 'Authorizations',
@@ -79,7 +78,11 @@ function parseFilters({ query }: Visit): URLSearchParams {
   return filters
 }
 
-function filterForm({ query }: Visit, filters: URLSearchParams): Html {
+function filterForm(
+  { query }: Visit,
+  filters: URLSearchParams,
+  clients: readonly KnownName[],
+): Html {
   const option = (value: string, words: string, name: string) =>
     html`<option value="${value}"${query[name] === value && html` selected`}>${words}</option>`
   const moment = (name: string) => (filters.get(name) ?? '').slice(0, 16)
@@ -100,7 +103,8 @@ function filterForm({ query }: Visit, filters: URLSearchParams): Html {
     </label>
     <label>Client
       <input name="clientId" maxlength="64" autocomplete="off" spellcheck="false"
-        value="${query.clientId ?? ''}">
+        list="known-clients" value="${query.clientId ?? ''}">
+      ${renderKnownNames('known-clients', clients)}
     </label>
     <label>From (UTC)
       <input type="datetime-local" name="from" value="${moment('from')}">

@@ -5,6 +5,7 @@ import { WatchedEndpointsSchema } from '../../listeners/private/schemas/decision
 import { badge, instant, renderActor } from '../desk-parts.ts'
 import { actAndReturn } from '../done.ts'
 import { isRefused, optionalReasonField, readReason } from '../fields.ts'
+import { type KnownName, listKnownProducts, renderKnownNames } from '../known-names.ts'
 import { type Column, list, pages, renderTable } from '../listing.ts'
 import { type Act, formFields, path, type Screen, type Visit } from '../screen.ts'
 import { renderWorstState, type WatchedEndpoint } from './decision-endpoints.ts'
@@ -81,6 +82,7 @@ export const clientScreen: Screen = {
     const { clientId = '' } = visit.params
     const client = await visit.read(path`/clients/${clientId}`, NamedClientSchema)
     const isAdministrator = visit.scopes.has('admin')
+    const products = client.kind === 'client' ? await listKnownProducts(visit) : []
     const { endpoints } =
       client.kind === 'client'
         ? await visit.read(path`/clients/${clientId}/decision-endpoints`, WatchedEndpointsSchema)
@@ -97,7 +99,7 @@ export const clientScreen: Screen = {
               : html`<ul>${client.scopes.map((scope) => html`<li><code>${scope}</code></li>`)}</ul>`
           }
         </section>
-        ${client.kind === 'client' && grants(visit, client, isAdministrator)}
+        ${client.kind === 'client' && grants(visit, client, products)}
         ${isAdministrator && switchForm(visit, client)}
       </div>`,
     }
@@ -179,7 +181,12 @@ function switchForm(visit: Visit, { active, clientId }: Client): Content {
   </section>`
 }
 
-function grants(visit: Visit, { clientId, productIds }: Client, mayChange: boolean): Content {
+function grants(
+  visit: Visit,
+  { clientId, productIds }: Client,
+  products: readonly KnownName[],
+): Content {
+  const mayChange = visit.scopes.has('admin')
   const action = path`/console/clients/${clientId}/grants`
   const revokeForm = (productId: number) =>
     html`<form class="inline" method="post" action="${action}">
@@ -187,23 +194,32 @@ function grants(visit: Visit, { clientId, productIds }: Client, mayChange: boole
       <input type="hidden" name="productId" value="${productId}">
       <button name="act" value="revoke" class="quiet">Remove</button>
     </form>`
+  const others = products.filter(({ id }) => !productIds.includes(Number(id)))
   return html`<section aria-labelledby="grants">
     <h2 id="grants">Products</h2>
     ${
       productIds.length === 0 &&
       html`<p class="empty">None. It cannot create cards until you grant it a product.</p>`
     }
-    <ul>${productIds.map((each) => html`<li>${each}${mayChange && revokeForm(each)}</li>`)}</ul>
+    <ul>${productIds.map(
+      (each) => html`<li>${renderProduct(each, products)}${mayChange && revokeForm(each)}</li>`,
+    )}</ul>
     ${
       mayChange &&
       html`<form method="post" action="${action}" class="row">
         ${formFields(visit)}
         <label>Product<input name="productId" inputmode="numeric" pattern="[0-9]{1,10}"
-          required></label>
+          autocomplete="off" list="known-products" required></label>
+        ${renderKnownNames('known-products', others)}
         <button name="act" value="grant">Grant</button>
       </form>`
     }
   </section>`
+}
+
+function renderProduct(productId: number, products: readonly KnownName[]): Content {
+  const { name = null } = products.find(({ id }) => id === String(productId)) ?? {}
+  return html`${productId}${name !== null && html` <span class="fine"><bdi>${name}</bdi></span>`}`
 }
 
 export const switchClientAct: Act = {

@@ -9,6 +9,7 @@ import { writeCount } from '../amounts.ts'
 import { toProblem } from '../console.ts'
 import { badge, instant, instantInRow, renderActor } from '../desk-parts.ts'
 import { field, isRefused, reasonField } from '../fields.ts'
+import { listKnownClients, renderKnownNames } from '../known-names.ts'
 import { list, listed, pages } from '../listing.ts'
 import {
   type Act,
@@ -56,12 +57,16 @@ export const webhooksScreen: Screen = {
   async show(visit) {
     const { client = '' } = visit.query
     const filter = client === '' ? '' : path`?clientId=${client}`
-    const { entries, next } = await list(visit, `/webhooks${filter}`, WatchedWebhookSchema)
+    const [{ entries, next }, clients] = await Promise.all([
+      list(visit, `/webhooks${filter}`, WatchedWebhookSchema),
+      listKnownClients(visit),
+    ])
     return {
       title,
       body: html`<form method="get" action="/console/webhooks" class="row">
           <label>Client id<input name="client" maxlength="64" autocomplete="off"
-            value="${client}"></label>
+            list="known-clients" value="${client}"></label>
+          ${renderKnownNames('known-clients', clients)}
           <button>Show</button>
         </form>
         <live-region id="webhooks" class="webhooks">${listed(

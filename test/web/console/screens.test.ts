@@ -284,7 +284,9 @@ suite('each screen', { skip: chromium.leftOut }, () => {
       const { page } = await loaded
       for (const [width, colorScheme] of [
         [1280, 'light'],
+        [1280, 'dark'],
         [390, 'dark'],
+        [390, 'light'],
       ] as const) {
         await page.setViewportSize({ width, height: 844 })
         await page.emulateMedia({ colorScheme, reducedMotion: 'reduce' })

@@ -242,7 +242,7 @@ suite('a screen', () => {
     for (const role of ['viewer', 'support', 'support-lead'] as const) {
       const answer = await show(console, await signIn(role), '/console/keys')
       assert.equal(answer.statusCode, 403, role)
-      assert.match(answer.payload, /key-officer, security-officer, auditor, developer/)
+      assert.match(answer.payload, /Key officer, Security officer, Auditor, Developer/)
       assert.ok(!answer.payload.includes('href="/console/keys"'))
     }
     assert.equal(console.calls.length, asked)

@@ -92,7 +92,10 @@ test('a row of today shows only the time, and the whole instant under the pointe
     const today = new Date().toISOString()
     const main = document.createElement('main')
     for (const at of [today, '2026-01-05T10:20:30Z']) {
-      main.innerHTML += `<time datetime="${at}" data-in-row>${at}</time>`
+      const time = document.createElement('time')
+      time.dateTime = at
+      time.dataset.inRow = ''
+      main.append(time)
     }
     showLocalTimes(main)
     return [...main.querySelectorAll('time')].map((each) => [each.textContent, each.title])

@@ -100,6 +100,148 @@ test('the cards of a line lead to each other, and a retired card offers no act',
   assert.match((await read(second)).words, /Card created Replaces card/)
 })
 
+/** The hidden fields of one form of a page. */
+const fieldsOf = (text: string, name: string): Record<string, string> => {
+  const [, form = ''] = new RegExp(`/${name}">([\\s\\S]*?)</form>`).exec(text) ?? []
+  const hidden = form.matchAll(/type="hidden" name="([^"]+)" value="([^"]*)"/g)
+  return Object.fromEntries([...hidden].map(([, key = '', value = '']) => [key, value]))
+}
+
+/** The token of forms in a page. */
+const hiddenToken = (text: string): Record<string, string> => {
+  const [, token] = /name="form-token" value="([^"]+)"/.exec(text) ?? []
+  return token === undefined ? {} : { 'form-token': token }
+}
+
+/** Sends the form of an act from the page of a card, and returns where it leads. */
+const submit = async (publicToken: string, name: string, fields: Record<string, string> = {}) => {
+  const { text } = await read(publicToken)
+  const form = { ...fieldsOf(text, name), reason: 'The holder rang', ...fields }
+  const answer = await support.send(`${url}/console/cards/${publicToken}/${name}`, form)
+  return { ...answer, words: answer.text.replaceAll(/<[^>]*>/g, ' ').replaceAll(/\s+/g, ' ') }
+}
+
+/** The names of the acts that a page offers. */
+const listActs = (text: string): readonly string[] =>
+  [...text.matchAll(/id="act-([a-z-]+)"/g)].map(([, name = '']) => name)
+
+test('the page of a card says what a replacement will do before it is done, and what it did', async () => {
+  const card = await physicalCard()
+  const { text, words } = await read(card)
+  assert.deepEqual(
+    listActs(text).filter((name) => !/block|freeze/.test(name)),
+    ['reprint', 'replace'],
+  )
+  for (const told of [
+    'goes to the address of the cardholder on record, and is inactive until it is activated',
+    'Lost This card declines at once, for good. The new one has the same PIN.',
+    'Stolen This card declines at once, for good. The new one has a new PIN.',
+    'Damaged This card works as before until the new one is activated.',
+    'Compromised This card declines at once, for good. The new one has a new PIN.',
+  ]) {
+    assert.ok(words.includes(told), told)
+  }
+  const done = await submit(card, 'replace', { 'replacement-reason': 'Stolen' })
+  assert.equal(done.status, 200, done.text)
+  assert.match(done.words, /The card is replaced by card \d{10}\. It is inactive until it is/)
+  assert.match(done.words, /activated, and has a new PIN\./)
+  const [, successor = ''] = /replaced by card (\d{10})/.exec(done.words) ?? []
+  assert.ok(done.text.includes(`href="/console/cards/${successor}"`))
+  const activation = await read(successor)
+  assert.match(activation.words, /Activate The card can be used at once\./)
+  const activated = await submit(successor, 'activate')
+  assert.match(activated.words, /The card is active\./)
+})
+
+test('the activation of a card says which card it retires', async () => {
+  const card = await physicalCard()
+  const successor = await replace(card, { reason: 'Damaged' })
+  const { words } = await read(successor)
+  assert.ok(words.includes(`Card ${card}, which it replaces, is retired and works no longer.`))
+  await submit(successor, 'activate')
+  assert.match((await read(card)).words, /Restricted Retired/)
+})
+
+test('the page recommends to replace a lost card, as lost alone, until it has a successor', async () => {
+  const card = await physicalCard()
+  await act('PUT', `/cards/${card}/status`, { cardStatusCode: '41' })
+  const { text, words } = await read(card)
+  assert.match(words, /To do The card is lost, and no other card has taken its place\./)
+  assert.match(text, /class="act primary" id="act-replace"/)
+  assert.match(text, /value="Lost"\s+required checked/)
+  assert.doesNotMatch(text, /value="Stolen"/)
+  assert.match(words, /This card stays lost\. The new one has the same PIN\./)
+  await submit(card, 'replace', { 'replacement-reason': 'Lost' })
+  const after = await read(card)
+  assert.deepEqual(listActs(after.text), [])
+  assert.doesNotMatch(after.words, /no other card has taken its place/)
+})
+
+test('the page recommends to renew a card within 60 days of its expiry, until a plastic waits', async () => {
+  const card = await physicalCard({ expiryDate: '2031-04' })
+  const { text, words } = await read(card)
+  assert.match(words, /The card expires on 2031-04-30, and no new plastic is ordered\./)
+  assert.match(text, /class="act primary" id="act-renew"/)
+  assert.match(words, /valid until 2035-04-30, with the same number and PIN\. It goes to/)
+  const renewed = await submit(card, 'renew')
+  assert.match(renewed.words, /The card is renewed\. .* 01 Waiting Renewal/)
+  assert.doesNotMatch(renewed.words, /no new plastic is ordered/)
+  assert.ok(listActs(renewed.text).includes('cancel-renewal'))
+  const cancelled = await submit(card, 'cancel-renewal')
+  assert.match(cancelled.words, /The plastic that was ordered is cancelled\./)
+  await submit(card, 'reprint')
+  const migrated = await submit(card, 'migrate')
+  assert.match(migrated.words, /The plastic is activated\. .* 01 Current Reprint/)
+})
+
+test('a plastic that was made is cancelled from the page as one that did not reach the holder', async () => {
+  const card = await physicalCard()
+  await submit(card, 'reprint')
+  await act('POST', `/sandbox/plastics/${card}/1/ship`)
+  assert.match((await read(card)).words, /The plastic was made, and did not reach the cardholder/)
+  const refused = await submit(card, 'cancel-renewal')
+  assert.equal(refused.status, 409)
+  assert.ok(refused.text.includes('value="The holder rang"'), 'what was typed is kept')
+  const done = await submit(card, 'cancel-renewal', { 'not-received': 'yes' })
+  assert.match(done.words, /The plastic that was ordered is cancelled\./)
+})
+
+test('a replacement that is refused shows what was chosen, and another one makes no second card', async () => {
+  const card = await physicalCard()
+  const { text } = await read(card)
+  const form = { ...fieldsOf(text, 'replace'), 'replacement-reason': 'Damaged' }
+  const address = `${url}/console/cards/${card}/replace`
+  const refused = await support.send(address, { ...form, reason: '' })
+  assert.equal(refused.status, 422)
+  assert.match(refused.text, /value="Damaged"\s+required checked/)
+  const other = { ...fieldsOf(text, 'replace'), 'replacement-reason': 'Lost', reason: 'Lost' }
+  const first = await support.send(address, { ...other, 'form-key': crypto.randomUUID() })
+  assert.equal(first.status, 200)
+  const second = await support.send(address, { ...other, 'form-key': crypto.randomUUID() })
+  assert.equal(second.status, 409)
+  const { json } = await readHistory(card)
+  assert.equal(json.length, 2)
+})
+
+test('of the roles that read a card, only those of support are offered acts and may do them', async () => {
+  const card = await physicalCard()
+  const { text: page } = await read(card)
+  for (const { role, signInUrl } of service.sandbox?.people ?? []) {
+    const browser = openBrowser()
+    await browser.visit(signInUrl)
+    const { status, text } = await browser.visit(`${url}/console/cards/${card}`)
+    const isSupport = role === 'support' || role === 'support-lead'
+    if (status === 200) assert.equal(listActs(text).includes('replace'), isSupport, role)
+    if (isSupport) continue
+    for (const name of ['activate', 'migrate', 'renew', 'reprint', 'cancel-renewal', 'replace']) {
+      const form = { ...fieldsOf(page, 'replace'), ...hiddenToken(text), reason: 'Why not' }
+      const answer = await browser.send(`${url}/console/cards/${card}/${name}`, form)
+      assert.equal(answer.status, 403, `${role} ${name}`)
+    }
+  }
+  assert.equal((await readHistory(card)).json.length, 1)
+})
+
 test('notices of a renewal are shown with the plastic that expires', async () => {
   const { publicToken } = await service.createCard({ cardType: 'Virtual' })
   const now = { now: '2035-03-02T00:00:00Z' }

@@ -4,7 +4,7 @@ import { describeTransaction, type TransactionMembers } from '../../domain/trans
 import { type Content, type Html, html } from '../../listeners/http/html.ts'
 import { instant, renderActor, statusBadge } from '../desk-parts.ts'
 import type { Visit } from '../screen.ts'
-import type { Card } from './card-acts.ts'
+import type { Card } from './card-act.ts'
 import { type CardOfLine, describeSuccession, retiredBadge } from './card-life.ts'
 import { describeActor } from './card-timeline.ts'
 import { authorizationPath } from './payment-parts.ts'

@@ -4,7 +4,7 @@ import type { CardSpendingSchema, UsedLimitSchema } from '../../listeners/privat
 import { writeMoney } from '../amounts.ts'
 import { badge, duration, instant } from '../desk-parts.ts'
 import { bar, dots } from './bars.ts'
-import type { Card } from './card-acts.ts'
+import type { Card } from './card-act.ts'
 import { describePinInChip, type FoundChip } from './card-chip.ts'
 import { limitNames, renderOrigin } from './limits.ts'
 import { left } from './tries-left.ts'

@@ -3,6 +3,7 @@ import { CardOfHistorySchema } from '../../listeners/http/card-history-members.t
 import { type Content, type Html, html } from '../../listeners/http/html.ts'
 import { PaymentSchema } from '../../listeners/http/payment-schemas.ts'
 import { RecordedAuthorizationSchema } from '../../listeners/private/schemas/card-authorizations.ts'
+import { PossibleActsSchema } from '../../listeners/private/schemas/card-life-acts.ts'
 import {
   type CardholderSchema,
   SupportedCardSchema,
@@ -11,7 +12,8 @@ import { CardSpendingSchema, UsedLimitSchema } from '../../listeners/private/sch
 import { toProblem } from '../console.ts'
 import { cursorAfter, ledTo } from '../desk-parts.ts'
 import { type Act, type Page, path, type Screen, type Visit } from '../screen.ts'
-import { type ActName, actions, actNames, acts, type Card } from './card-acts.ts'
+import { type ActName, actNames, type Card } from './card-act.ts'
+import { actions, acts } from './card-acts.ts'
 import { chipSection, findChip } from './card-chip.ts'
 import { lineSection, plasticsSection } from './card-life.ts'
 import { type TimelineSchema, timelineKinds, timelineList } from './card-timeline.ts'
@@ -38,25 +40,27 @@ async function cardPage(visit: Visit): Promise<Page> {
   const { publicToken = '' } = visit.params
   const address = path`/cards/${publicToken}`
   const card = await visit.read(address, SupportedCardSchema)
-  const [limits, spending, payments, authorizations, chip, line, timeline] = await Promise.all([
-    visit.read(`${address}/limits`, Type.Array(UsedLimitSchema)),
-    visit.read(`${address}/spending`, CardSpendingSchema),
-    visit.read(`${address}/payments?limit=5`, Type.Array(PaymentSchema)),
-    visit.read(
-      `${address}/authorizations?limit=${authorizationsMost}`,
-      Type.Array(RecordedAuthorizationSchema),
-    ),
-    findChip(visit, publicToken),
-    visit.read(`${address}/history?limit=100`, Type.Array(CardOfHistorySchema)),
-    timelineSection(visit, card),
-  ])
+  const [limits, spending, payments, authorizations, chip, line, possible, timeline] =
+    await Promise.all([
+      visit.read(`${address}/limits`, Type.Array(UsedLimitSchema)),
+      visit.read(`${address}/spending`, CardSpendingSchema),
+      visit.read(`${address}/payments?limit=5`, Type.Array(PaymentSchema)),
+      visit.read(
+        `${address}/authorizations?limit=${authorizationsMost}`,
+        Type.Array(RecordedAuthorizationSchema),
+      ),
+      findChip(visit, publicToken),
+      visit.read(`${address}/history?limit=100`, Type.Array(CardOfHistorySchema)),
+      visit.read(`${address}/possible-acts`, PossibleActsSchema),
+      timelineSection(visit, card),
+    ])
   return {
     title: `Card ${card.maskedPan}`,
     trail: { above: [cardsPlace], name: card.maskedPan.slice(-4) },
     body: html`<div class="card-top">
         ${cardFace(card)}
         ${cardStatus(visit, card)}
-        ${actions(visit, card, chip)}
+        ${actions(visit, { card, chip, line, possible })}
         ${cardFacts(visit, card, line)}
       </div>
       ${lastDecline(
@@ -137,16 +141,24 @@ export const cardActs: readonly Act[] = [
     (name): Act => ({
       path: `/console/cards/:publicToken/${name}`,
       access: 'support.write',
-      async perform(visit, { reason = '' }) {
+      async perform(visit, form) {
+        const { reason = '' } = form
         const { publicToken = '' } = visit.params
         const to = path`/console/cards/${publicToken}`
-        const answer = await visit.call('POST', `${path`/cards/${publicToken}`}/${name}`, {
+        const { call, describe, done, undo } = acts[name]
+        const asked = call?.(form) ?? { path: name, members: {} }
+        const answer = await visit.call('POST', `${path`/cards/${publicToken}`}/${asked.path}`, {
           reason,
+          ...asked.members,
         })
-        const { done, undo } = acts[name]
         const led = ledTo(answer, {
           to,
-          notice: { tone: 'good', lines: [done], ...(undo && { link: undoLink(to, undo) }) },
+          notice: {
+            tone: 'good',
+            lines: [done],
+            ...(undo && { link: undoLink(to, undo) }),
+            ...(answer.status === 200 && describe?.(answer)),
+          },
         })
         if (led) return led
         throw toProblem(answer)

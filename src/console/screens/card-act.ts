@@ -1,0 +1,60 @@
+import type { Static } from 'typebox'
+import type { Content } from '../../listeners/http/html.ts'
+import type { PossibleActsSchema } from '../../listeners/private/schemas/card-life-acts.ts'
+import type { SupportedCardSchema } from '../../listeners/private/schemas/cards.ts'
+import type { ApiAnswer, Form, Notice } from '../screen.ts'
+import type { FoundChip } from './card-chip.ts'
+import type { CardOfLine } from './card-life.ts'
+
+export type Card = Static<typeof SupportedCardSchema>
+
+/** The acts on a card, in the order of their buttons. Each is the path of its form. */
+export const actNames = [
+  'activate',
+  'migrate',
+  'freeze',
+  'unfreeze',
+  'pin/unblock',
+  'cvv/unblock',
+  'renew',
+  'reprint',
+  'cancel-renewal',
+  'replace',
+] as const
+export type ActName = (typeof actNames)[number]
+
+/** The facts that the acts on a card depend on. */
+export interface CardFacts {
+  readonly card: Card
+  readonly chip: FoundChip
+  /** The acts of card life that are possible now, with their effects. */
+  readonly possible: Static<typeof PossibleActsSchema>
+  /** The cards that replaced each other, newest first. */
+  readonly line: readonly CardOfLine[]
+}
+
+/** Returns what was typed into a field of a form that is shown again. */
+export type ReadTyped = (field: string) => string | undefined
+
+/** The path of an act below the card on the private listener, and its members beside the reason. */
+interface ActCall {
+  readonly path: string
+  readonly members: object
+}
+
+/** An act of an operator on a card, with a reason. */
+export interface CardAct {
+  readonly name: string
+  readonly done: string
+  /** The act that takes it back, if there is one. */
+  readonly undo?: ActName
+  isFor(facts: CardFacts): boolean
+  /** Describes what the act will do. */
+  hint(facts: CardFacts): Content
+  /** The fields beside the reason. `readTyped` returns what a refused form had in a field. */
+  fields?(facts: CardFacts, readTyped: ReadTyped): Content
+  /** The call of a form; by default the act's own path with the reason alone. */
+  call?(form: Form): ActCall
+  /** Describes what the act has done by its answer, in place of `done`. */
+  describe?(answer: ApiAnswer): Pick<Notice, 'lines' | 'link'>
+}

@@ -1,0 +1,188 @@
+import type { Static } from 'typebox'
+import { operatorReplacementReasons } from '../../domain/replacement.ts'
+import { type Content, type Html, html } from '../../listeners/http/html.ts'
+import type {
+  PossibleActsSchema,
+  SuccessorOfAnyClientSchema,
+} from '../../listeners/private/schemas/card-life-acts.ts'
+import { type ApiAnswer, type Notice, path } from '../screen.ts'
+import type { ActName, Card, CardAct, CardFacts, ReadTyped } from './card-act.ts'
+
+type PossibleActs = Static<typeof PossibleActsSchema>
+type Successor = Extract<PossibleActs['replace'], { possible: true }>['successors'][number]
+
+/** The acts of card life. The service says which are possible, and what each of them will do. */
+export const lifeActs: Readonly<
+  Record<
+    Extract<ActName, 'activate' | 'migrate' | 'renew' | 'reprint' | 'cancel-renewal' | 'replace'>,
+    CardAct
+  >
+> = {
+  activate: {
+    name: 'Activate',
+    done: 'The card is active.',
+    isFor: ({ possible }) => possible.activate.possible,
+    hint: describeActivation,
+  },
+  migrate: {
+    name: 'Activate plastic',
+    done: 'The plastic is activated. The one before it works no longer.',
+    // Without a plastic that waits, it is that of a converted card, which `activate` activates.
+    isFor: (facts) => facts.possible.migrate.possible && hasWaitingPlastic(facts),
+    hint: ({ possible: { migrate } }) =>
+      migrate.possible &&
+      `Plastic ${migrate.plasticNumber} can be used at once. The present plastic works no longer.`,
+    call: () => ({ path: 'renew', members: { renewStep: 'Migrate' } }),
+  },
+  renew: {
+    name: 'Renew',
+    done: 'The card is renewed. Its new plastic is listed under Plastics.',
+    isFor: ({ possible }) => possible.renew.possible,
+    hint: ({ card, possible: { deliveredTo, renew } }) =>
+      renew.possible &&
+      `The card gets a plastic that is valid until ${renew.expiryDate}, with the same number and ` +
+        `PIN. ${describeOrder(deliveredTo, renew.current, card.cardStatusCode)}`,
+  },
+  reprint: {
+    name: 'Reprint',
+    done: 'A copy of the plastic is ordered. It is listed under Plastics.',
+    isFor: ({ card, possible }) => possible.reprint.possible && card.cardType === 'Physical',
+    hint: ({ card, possible: { deliveredTo, reprint } }) =>
+      reprint.possible &&
+      `The card gets a copy of its plastic, valid until ${reprint.expiryDate}, with the same ` +
+        `number and PIN. ${describeOrder(deliveredTo, reprint.current, card.cardStatusCode)}`,
+    call: () => ({ path: 'renew', members: { renewStep: 'RenewWithSameExpiry' } }),
+  },
+  'cancel-renewal': {
+    name: 'Cancel plastic',
+    done: 'The plastic that was ordered is cancelled.',
+    isFor: ({ possible }) => possible.cancelRenewal.possible,
+    hint: ({ possible: { cancelRenewal } }) =>
+      cancelRenewal.possible &&
+      `Plastic ${cancelRenewal.plasticNumber} can never be used. The present one stays as it is.`,
+    fields: ({ possible: { cancelRenewal } }, readTyped) =>
+      cancelRenewal.possible && cancelRenewal.notReceived && lossField(readTyped),
+    call: (form) => ({
+      path: 'cancel-renewal',
+      members: { notReceived: form['not-received'] === 'yes' },
+    }),
+  },
+  replace: {
+    name: 'Replace',
+    done: 'The card is replaced.',
+    isFor: ({ possible }) => possible.replace.possible,
+    hint: describeNewCard,
+    fields: ({ card, possible: { replace } }, readTyped) =>
+      replace.possible && replacementFields(card, replace.successors, readTyped),
+    call: (form) => ({
+      path: 'replace',
+      members: { replacementReason: form['replacement-reason'] },
+    }),
+    describe: describeReplacement,
+  },
+}
+
+const addressNames = {
+  fulfilment: 'the delivery address on record',
+  address: 'the address of the cardholder on record',
+} as const
+
+const findSelf = ({ card, line }: CardFacts) =>
+  line.find(({ publicToken }) => publicToken === card.publicToken)
+
+const hasWaitingPlastic = (facts: CardFacts): boolean =>
+  findSelf(facts)?.plastics.some(({ state }) => state === 'Waiting') === true
+
+function describeActivation(facts: CardFacts): Content {
+  const self = findSelf(facts)
+  const open = facts.line.filter(
+    ({ cardStatusCode, createdAt, retired }) =>
+      self !== undefined && createdAt < self.createdAt && !retired && isOpenStatus(cardStatusCode),
+  )
+  return html`The card can be used at once.
+    ${open.map(
+      ({ publicToken }) =>
+        html`Card ${publicToken}, which it replaces, is retired and works no longer. `,
+    )}`
+}
+
+function describeOrder(
+  deliveredTo: PossibleActs['deliveredTo'],
+  isCurrent: boolean,
+  cardStatusCode: string,
+): string {
+  if (deliveredTo === null || isCurrent) return 'It is valid at once.'
+  const present =
+    cardStatusCode === '54'
+      ? 'The card stays expired until it is activated.'
+      : 'The present plastic works until it is activated.'
+  return `It goes to ${addressNames[deliveredTo]}. ${present}`
+}
+
+const lossField = (readTyped: ReadTyped): Html => html`<label>
+  <input type="checkbox" name="not-received" value="yes" required${
+    readTyped('not-received') === 'yes' && html` checked`
+  }>
+  The plastic was made, and did not reach the cardholder
+</label>`
+
+function describeNewCard({ possible: { deliveredTo, replace } }: CardFacts): Content {
+  const [successor] = replace.possible ? replace.successors : []
+  if (!successor) return null
+  const validity = `A new card with another number is valid until ${successor.expiryDate}.`
+  return deliveredTo === null
+    ? `${validity} It is active at once.`
+    : `${validity} It goes to ${addressNames[deliveredTo]}, and is inactive until it is activated.`
+}
+
+function replacementFields(
+  card: Card,
+  successors: readonly Successor[],
+  readTyped: ReadTyped,
+): Html {
+  const [first] = successors
+  const chosen =
+    operatorReplacementReasons.find((each) => each === readTyped('replacement-reason')) ??
+    (successors.length === 1 ? first?.replacementReason : undefined)
+  return html`<fieldset>
+    <legend>What happened</legend>
+    ${successors.map(
+      (successor) =>
+        html`<label>
+          <input type="radio" name="replacement-reason" value="${successor.replacementReason}"
+            required${chosen === successor.replacementReason && html` checked`}>
+          <span>${successor.replacementReason}
+            <span class="fine">${describeEffects(card, successor)}</span>
+          </span>
+        </label>`,
+    )}
+  </fieldset>`
+}
+
+/** Describes what becomes of the replaced card, and which PIN the new one has. */
+function describeEffects(card: Card, { cardStatusCode, pinMoved, retired }: Successor): string {
+  const pin = pinMoved ? 'The new one has the same PIN.' : 'The new one has a new PIN.'
+  if (cardStatusCode === card.cardStatusCode && !isOpenStatus(cardStatusCode)) {
+    return `This card stays ${card.status.toLowerCase()}. ${pin}`
+  }
+  const isEnded = retired || !isOpenStatus(cardStatusCode)
+  return isEnded
+    ? `This card declines at once, for good. ${pin}`
+    : `This card works as before until the new one is activated. ${pin}`
+}
+
+const isOpenStatus = (cardStatusCode: string): boolean =>
+  ['00', '02', '62'].includes(cardStatusCode)
+
+/** Leads to the new card, which the answer names. */
+function describeReplacement({ body }: ApiAnswer): Pick<Notice, 'lines' | 'link'> {
+  const { cardStatusCode, pinMoved, publicToken } = body as Static<
+    typeof SuccessorOfAnyClientSchema
+  >
+  const state = cardStatusCode === '00' ? 'It is active' : 'It is inactive until it is activated'
+  const pin = pinMoved ? 'the same PIN' : 'a new PIN'
+  return {
+    lines: [`The card is replaced by card ${publicToken}. ${state}, and has ${pin}.`],
+    link: { href: path`/console/cards/${publicToken}`, text: `Open card ${publicToken}` },
+  }
+}

@@ -144,6 +144,14 @@ suite('the page of the audit log', { skip: chromium.leftOut }, () => {
     await page.fill('#receipt', bent)
     await page.click('#receipt-form button')
     await page.waitForSelector('#receipt-said.bad')
+    assert.match(await textOf(page, '#receipt-said'), /^Not verified: /)
+    await page.fill('#entry-index', '123456')
+    await page.click('#entry-form button')
+    await page.waitForSelector('#entry-said.bad')
+    assert.match(
+      await textOf(page, '#entry-said'),
+      /^The newest entry is [0-9]+, the first one 0\.$/,
+    )
     await sql(
       service.database,
       `update audit_tile set hashes = set_byte(hashes, 0, get_byte(hashes, 0) # 1)

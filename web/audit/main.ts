@@ -149,7 +149,7 @@ onSubmit('entry-form', async () => {
     const index = Number(byId('entry-index', HTMLInputElement).value)
     if (!newest) throw new Error('The log has no checkpoint yet.')
     const { root, size } = newest.checkpoint
-    if (!(index < size)) throw new Error(`The log has ${size} entries, from 0 on.`)
+    if (!(index < size)) throw new Error(`The newest entry is ${size - 1}, the first one 0.`)
     const leaf = leafHash(await entryAt(read, index, size))
     const siblings = await listSiblings(read, index, size)
     const ends = [{ label: 'the signed root', hash: root }]
@@ -180,7 +180,7 @@ onSubmit('receipt-form', async () => {
       'good',
     )
   } catch (error) {
-    say(said, describeReason(error), 'bad')
+    say(said, `Not verified: ${describeReason(error)}`, 'bad')
   }
 })
 

@@ -66,7 +66,7 @@ export const bureauCommands: readonly cli.Command[] = [
             batches.map(({ acknowledgedAt, batchId, plasticCount, takenAt }) => [
               batchId,
               takenAt,
-              acknowledgedAt ?? '',
+              acknowledgedAt ?? '–',
               plasticCount,
             ]),
           ),

@@ -2,11 +2,13 @@ import type { Static } from 'typebox'
 import type { Content } from '../../listeners/http/html.ts'
 import type { PossibleActsSchema } from '../../listeners/private/schemas/card-life-acts.ts'
 import type { SupportedCardSchema } from '../../listeners/private/schemas/cards.ts'
+import type { UsedLimitSchema } from '../../listeners/private/schemas/limits.ts'
 import type { ApiAnswer, Form, Notice } from '../screen.ts'
 import type { FoundChip } from './card-chip.ts'
 import type { CardOfLine } from './card-life.ts'
 
 export type Card = Static<typeof SupportedCardSchema>
+type UsedLimit = Static<typeof UsedLimitSchema>
 
 /** The acts on a card, in the order of their buttons. Each is the path of its form. */
 export const actNames = [
@@ -27,6 +29,8 @@ export type ActName = (typeof actNames)[number]
 export interface CardFacts {
   readonly card: Card
   readonly chip: FoundChip
+  /** The limits on the card, with what is used. */
+  readonly limits: readonly UsedLimit[]
   /** The acts of card life that are possible now, with their effects. */
   readonly possible: Static<typeof PossibleActsSchema>
   /** The cards that replaced each other, newest first. */

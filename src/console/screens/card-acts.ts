@@ -28,13 +28,18 @@ export const acts: Readonly<Record<ActName, CardAct>> = {
       'online purchase.',
     hint: () =>
       'Restores all tries of the PIN. The PIN in a chip follows with the next online purchase.',
-    isFor: isOpen,
+    isFor: (facts) =>
+      isOpen(facts) &&
+      (isBlocked(facts.card.pinStatus) ||
+        isAnyUsed(facts, 'pin-tries') ||
+        isPinInChipBlocked(facts.chip)),
   },
   'cvv/unblock': {
     name: 'Unblock CVV',
     done: 'The CVV is unblocked. All its tries are restored.',
     hint: () => 'Restores all tries of the CVV.',
-    isFor: isOpen,
+    isFor: (facts) =>
+      isOpen(facts) && (isBlocked(facts.card.cvvStatus) || isAnyUsed(facts, 'cvv-tries')),
   },
   ...lifeActs,
 }
@@ -42,6 +47,11 @@ export const acts: Readonly<Record<ActName, CardAct>> = {
 function isOpen({ card: { cardStatusCode, retired } }: CardFacts): boolean {
   return ['00', '02', '62'].includes(cardStatusCode) && !retired
 }
+
+const isBlocked = ({ status }: CardFacts['card']['pinStatus']): boolean => status === 'Blocked'
+
+const isAnyUsed = ({ limits }: CardFacts, limitName: string): boolean =>
+  limits.some(({ name, used }) => name === limitName && used > 0)
 
 /** What keeps a cardholder from paying, now or soon, and the act that ends it. */
 interface Trouble {

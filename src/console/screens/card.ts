@@ -60,7 +60,7 @@ async function cardPage(visit: Visit): Promise<Page> {
     body: html`<div class="card-top">
         ${cardFace(card)}
         ${cardStatus(visit, card)}
-        ${actions(visit, { card, chip, line, possible })}
+        ${actions(visit, { card, chip, limits, line, possible })}
         ${cardFacts(visit, card, line)}
       </div>
       ${lastDecline(

@@ -1,5 +1,6 @@
 import cookie from '@fastify/cookie'
 import type { FastifyError, FastifyReply, FastifyRequest } from 'fastify'
+import type { Static, TSchema } from 'typebox'
 import { Check } from 'typebox/value'
 import type { Scope } from '../domain/client.ts'
 import { toMembers } from '../domain/members.ts'
@@ -350,12 +351,7 @@ function createVisit(
     query: readTexts(query),
     call,
     async read(path, schema) {
-      const answer = await call('GET', path)
-      if (answer.status >= 400) throw toProblem(answer)
-      if (Check(schema, answer.body)) return answer.body
-      throw new Problem('internal_error', {
-        cause: new Error(`The answer to GET ${path} does not match its schema.`),
-      })
+      return parseAnswer(await call('GET', path), schema)
     },
     countWaitingApprovals() {
       waiting ??= readWaitingCount(visit)
@@ -378,6 +374,21 @@ const readTexts = (members: unknown): Readonly<Record<string, string>> =>
   )
 
 const isProblemCode = (code: string): code is ProblemCode => Object.hasOwn(problemKinds, code)
+
+/**
+ * Returns the body of an answer that has the form of a schema.
+ * @throws `Problem` of the listener; `internal_error` for a body of another form.
+ */
+export function parseAnswer<Schema extends TSchema>(
+  answer: ApiAnswer,
+  schema: Schema,
+): Static<Schema> {
+  if (answer.status >= 400) throw toProblem(answer)
+  if (Check(schema, answer.body)) return answer.body
+  throw new Problem('internal_error', {
+    cause: new Error('An answer of the service does not match its schema.'),
+  })
+}
 
 /** Returns the failure that the private listener answered. */
 export function toProblem({ body, status }: ApiAnswer): Problem {

@@ -1,6 +1,6 @@
-import type { Static, TSchema } from 'typebox'
+import Type, { type Static, type TSchema } from 'typebox'
 import { type Content, Html, html } from '../listeners/http/html.ts'
-import { toProblem } from './console.ts'
+import { parseAnswer } from './console.ts'
 import { cursorAfter } from './desk-parts.ts'
 import { path, type Visit } from './screen.ts'
 
@@ -12,12 +12,13 @@ interface Listing<Schema extends TSchema> {
 
 /**
  * Reads a page of a list, at the cursor in the visit's query.
+ * @param limit of its entries.
  * @throws `Problem` of the listener
  */
 export async function list<Schema extends TSchema>(
   visit: Visit,
   address: string,
-  _schema: Schema,
+  schema: Schema,
   limit = 100,
 ): Promise<Listing<Schema>> {
   const { cursor } = visit.query
@@ -26,8 +27,7 @@ export async function list<Schema extends TSchema>(
     'GET',
     `${address}${joint}limit=${limit}${cursor ? path`&cursor=${cursor}` : ''}`,
   )
-  if (answer.status !== 200) throw toProblem(answer)
-  return { entries: answer.body as Static<Schema>[], next: cursorAfter(answer) }
+  return { entries: parseAnswer(answer, Type.Array(schema)), next: cursorAfter(answer) }
 }
 
 /** A column of a table. */

@@ -1,4 +1,6 @@
-import { toProblem } from '../console.ts'
+import Type from 'typebox'
+import { OperatorEntrySchema } from '../../listeners/private/schemas/audit-log.ts'
+import { parseAnswer } from '../console.ts'
 import { cursorAfter } from '../desk-parts.ts'
 import type { PageFile, Visit } from '../screen.ts'
 import {
@@ -11,6 +13,7 @@ import {
 /** The largest number of entries in one file. */
 export const exportedMost = 10_000
 const pageSize = 100
+const EntriesSchema = Type.Array(OperatorEntrySchema)
 
 const moreWords = 'More entries exist. Choose a shorter time.'
 
@@ -77,8 +80,7 @@ export async function exportEntries(
   const read = async (cursor: string | null) => {
     const position = cursor === null ? '' : `&cursor=${encodeURIComponent(cursor)}`
     const answer = await visit.call('GET', `/audit/entries?limit=${pageSize}&${query}${position}`)
-    if (answer.status !== 200) throw toProblem(answer)
-    return { entries: answer.body as OperatorEntry[], next: cursorAfter(answer) }
+    return { entries: parseAnswer(answer, EntriesSchema), next: cursorAfter(answer) }
   }
   const first = await read(null)
   async function* lines(): AsyncGenerator<string> {

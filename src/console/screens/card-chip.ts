@@ -1,8 +1,8 @@
 import type { Static } from 'typebox'
 import type { Problem } from '../../domain/problem.ts'
-import type { CardChipSchema } from '../../listeners/http/chip-members.ts'
+import { CardChipSchema } from '../../listeners/http/chip-members.ts'
 import { type Content, html } from '../../listeners/http/html.ts'
-import { toProblem } from '../console.ts'
+import { parseAnswer, toProblem } from '../console.ts'
 import { badge, instant, refusal } from '../desk-parts.ts'
 import { path, type Visit } from '../screen.ts'
 import { left } from './tries-left.ts'
@@ -14,7 +14,7 @@ export type FoundChip = CardChip | Problem | null
 
 export async function findChip(visit: Visit, publicToken: string): Promise<FoundChip> {
   const answer = await visit.call('GET', path`/cards/${publicToken}/chip`)
-  if (answer.status === 200) return answer.body as CardChip
+  if (answer.status === 200) return parseAnswer(answer, CardChipSchema)
   const problem = toProblem(answer)
   return problem.code === 'card_without_chip' ? null : problem
 }

@@ -1,22 +1,19 @@
-import Type, { type Static } from 'typebox'
+import Type from 'typebox'
 import { CardOfHistorySchema } from '../../listeners/http/card-history-members.ts'
 import { type Content, type Html, html } from '../../listeners/http/html.ts'
 import { PaymentSchema } from '../../listeners/http/payment-schemas.ts'
 import { RecordedAuthorizationSchema } from '../../listeners/private/schemas/card-authorizations.ts'
 import { PossibleActsSchema } from '../../listeners/private/schemas/card-life-acts.ts'
-import {
-  type CardholderSchema,
-  SupportedCardSchema,
-} from '../../listeners/private/schemas/cards.ts'
+import { CardholderSchema, SupportedCardSchema } from '../../listeners/private/schemas/cards.ts'
 import { CardSpendingSchema, UsedLimitSchema } from '../../listeners/private/schemas/limits.ts'
-import { toProblem } from '../console.ts'
+import { parseAnswer, toProblem } from '../console.ts'
 import { cursorAfter, ledTo } from '../desk-parts.ts'
 import { type Act, type Page, path, type Screen, type Visit } from '../screen.ts'
 import { type ActName, actNames, type Card } from './card-act.ts'
 import { actions, acts } from './card-acts.ts'
 import { chipSection, findChip } from './card-chip.ts'
 import { lineSection, plasticsSection } from './card-life.ts'
-import { type TimelineSchema, timelineKinds, timelineList } from './card-timeline.ts'
+import { TimelineSchema, timelineKinds, timelineList } from './card-timeline.ts'
 import { cardFace, cardFacts, cardStatus, lastDecline } from './card-top.ts'
 import { limitsSection, spendingSection, triesSection } from './card-use.ts'
 import { cardsPlace, latestPayments } from './payment-parts.ts'
@@ -101,8 +98,7 @@ async function timelineSection(visit: Visit, { clientId, publicToken }: Card): P
   if (show !== undefined) query.set('kind', show)
   if (cursor !== undefined) query.set('cursor', cursor)
   const answer = await visit.call('GET', `${path`/cards/${publicToken}/timeline`}?${query}`)
-  if (answer.status !== 200) throw toProblem(answer)
-  const entries = answer.body as Static<typeof TimelineSchema>
+  const entries = parseAnswer(answer, TimelineSchema)
   const next = cursorAfter(answer)
   const link = (members: Readonly<Record<string, string>>) =>
     `${path`/console/cards/${publicToken}`}?${new URLSearchParams(members)}#timeline`
@@ -172,10 +168,8 @@ export const cardActs: readonly Act[] = [
     async perform(visit) {
       const { publicToken = '' } = visit.params
       const answer = await visit.call('POST', path`/cards/${publicToken}/cardholder`)
-      if (answer.status !== 200) throw toProblem(answer)
-      const { embossName, firstName, lastName, middleName, title } = answer.body as Static<
-        typeof CardholderSchema
-      >
+      const cardholder = parseAnswer(answer, CardholderSchema)
+      const { embossName, firstName, lastName, middleName, title } = cardholder
       const name = [title, firstName, middleName, lastName].filter(Boolean).join(' ')
       const lines = [
         `${name}, on the card ${embossName}`,

@@ -4,7 +4,7 @@ import { parseMoney } from '../../domain/money.ts'
 import { validationFailed } from '../../domain/problem.ts'
 import { html } from '../../listeners/http/html.ts'
 import { RecordedAuthorizationSchema } from '../../listeners/private/schemas/card-authorizations.ts'
-import { toProblem } from '../console.ts'
+import { parseAnswer } from '../console.ts'
 import { instant } from '../desk-parts.ts'
 import { actAndReturn } from '../done.ts'
 import { field, readKept } from '../fields.ts'
@@ -163,8 +163,7 @@ export const authorizeAct: Act = {
       ...((chip || offlinePin) && { chip: true }),
       ...(offlinePin && { offlinePin }),
     })
-    if (answer.status !== 200) throw toProblem(answer)
-    const authorization = answer.body as AnsweredAuthorization
+    const authorization = parseAnswer(answer, AuthorizationSchema)
     const { approved, responseCode } = authorization
     const words = approved
       ? `Approved (${responseCode})`

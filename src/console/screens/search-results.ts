@@ -1,15 +1,16 @@
-import type { Static } from 'typebox'
+import Type, { type Static } from 'typebox'
 import { describeDecline, isDeclineReason } from '../../domain/decline-words.ts'
 import { isApprovalCode } from '../../domain/response-code.ts'
 import { describeTransaction } from '../../domain/transaction.ts'
 import { type Content, type Html, html } from '../../listeners/http/html.ts'
-import type { FoundCardSchema } from '../../listeners/private/schemas/cards.ts'
+import { FoundCardSchema } from '../../listeners/private/schemas/cards.ts'
 import { writeMoney } from '../amounts.ts'
 import { badge, instant, instantInRow, renderActor, statusBadge } from '../desk-parts.ts'
 import { type Column, renderTable } from '../listing.ts'
 import { path, type Visit } from '../screen.ts'
 import { authorizationPath, merchantName, paymentPath, stateBadge } from './payment-parts.ts'
 
+export const FoundCardsSchema = Type.Array(FoundCardSchema)
 export type FoundCard = Static<typeof FoundCardSchema>
 
 /** Renders the cards of one meaning of a text, one line each. */

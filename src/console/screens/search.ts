@@ -1,7 +1,7 @@
 import { isUuid } from '../../domain/identifiers.ts'
 import { holdsPan, parsePan } from '../../domain/pan.ts'
 import { type Content, html } from '../../listeners/http/html.ts'
-import { toProblem } from '../console.ts'
+import { parseAnswer } from '../console.ts'
 import { cursorAfter } from '../desk-parts.ts'
 import {
   type Act,
@@ -13,7 +13,7 @@ import {
   type Visit,
 } from '../screen.ts'
 import { paymentPath } from './payment-parts.ts'
-import { type FoundCard, resultTable } from './search-results.ts'
+import { type FoundCard, FoundCardsSchema, resultTable } from './search-results.ts'
 
 /** A possible meaning of a text: the member of the search, and its name for people. */
 interface Reading {
@@ -224,8 +224,7 @@ async function find(
 ): Promise<{ cards: FoundCard[]; next: string | null }> {
   const query = cursor ? path`?limit=100&cursor=${cursor}` : '?limit=100'
   const answer = await visit.call('POST', `/cards/search${query}`, { [member]: value })
-  if (answer.status !== 200) throw toProblem(answer)
-  return { cards: answer.body as FoundCard[], next: cursorAfter(answer) }
+  return { cards: parseAnswer(answer, FoundCardsSchema), next: cursorAfter(answer) }
 }
 
 /** Explains, in one sentence a line, why nothing was found and what to do. */

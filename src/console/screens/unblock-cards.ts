@@ -1,7 +1,7 @@
-import type { Static } from 'typebox'
+import Type, { type Static } from 'typebox'
 import { type Html, html } from '../../listeners/http/html.ts'
-import type { UnblockedCardSchema } from '../../listeners/private/schemas/cards.ts'
-import { toProblem } from '../console.ts'
+import { UnblockedCardSchema } from '../../listeners/private/schemas/cards.ts'
+import { parseAnswer, toProblem } from '../console.ts'
 import { ledTo } from '../desk-parts.ts'
 import { itemsField, reasonField } from '../fields.ts'
 import { type Act, formFields, type Screen, type Visit } from '../screen.ts'
@@ -64,7 +64,9 @@ export const unblockCardsAct: Act = {
       kind: form.kind,
       reason: form.reason,
     })
-    if (answer.status === 200) return { title, body: results(answer.body as UnblockedCard[]) }
+    if (answer.status === 200) {
+      return { title, body: results(parseAnswer(answer, Type.Array(UnblockedCardSchema))) }
+    }
     const led = ledTo(answer, { to: screen.path })
     if (led) return led
     throw toProblem(answer)

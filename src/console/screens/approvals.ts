@@ -1,7 +1,7 @@
-import { type Content, html } from '../../listeners/http/html.ts'
+import { html } from '../../listeners/http/html.ts'
 import { ListedApprovalSchema } from '../../listeners/private/schemas/approvals.ts'
 import { instant } from '../desk-parts.ts'
-import { list, listed, pages } from '../listing.ts'
+import { type Column, list, pages, renderTable } from '../listing.ts'
 import { path, type Screen, type Visit } from '../screen.ts'
 import { approvalAccess } from './approval-decisions.ts'
 import { approvalBadge, type ListedApproval, renderParty } from './approval-steps.ts'
@@ -45,55 +45,57 @@ export const approvalsScreen: Screen = {
           each === shown && html` aria-current="true"`
         }>${name}</a> `,
     )
-    const columns =
-      shown === 'waiting'
-        ? ['Request', 'Reason', 'Requested by', 'Requested', 'Expires']
-        : ['Request', 'State', 'Reason', 'Requested by', 'Requested', 'Decided by', 'Decided']
     return {
       title: 'Approvals',
-      body: html`<nav class="filters" aria-label="Which approvals">${filters}</nav>${listed(
-        'Approvals',
-        columns,
-        rows.map((each) =>
-          shown === 'waiting' ? waitingRow(visit, each) : decidedRow(visit, each),
-        ),
+      body: html`<nav class="filters" aria-label="Which approvals">${filters}</nav>${renderTable({
+        name: 'Approvals',
+        columns: shown === 'waiting' ? listWaitingColumns(visit) : listDecidedColumns(visit),
+        rows,
         empty,
-      )}${pages(visit, next)}`,
+        isOneLine: true,
+      })}${pages(visit, next)}`,
     }
   },
 }
 
-const waitingRow = (visit: Visit, each: ListedApproval): Content =>
-  html`<tr class="line">
-    ${requestCell(each)}
-    ${reasonCell(each)}
-    <td>${renderParty(visit, each.requestedBy)}</td>
-    <td>${instant(each.requestedAt)}</td>
-    <td>${instant(each.expiresAt)}</td>
-  </tr>`
+const listWaitingColumns = (visit: Visit): readonly Column<ListedApproval>[] => [
+  requestColumn,
+  reasonColumn,
+  ...listRequestColumns(visit),
+  { title: 'Expires', cell: ({ expiresAt }) => instant(expiresAt) },
+]
 
-const decidedRow = (visit: Visit, each: ListedApproval): Content =>
-  html`<tr class="line">
-    ${requestCell(each)}
-    <td>${approvalBadge(each)}</td>
-    ${reasonCell(each)}
-    <td>${renderParty(visit, each.requestedBy)}</td>
-    <td>${instant(each.requestedAt)}</td>
-    <td>${each.decidedBy && renderParty(visit, each.decidedBy)}</td>
-    <td>${instant(each.decidedAt ?? each.endedAt)}</td>
-  </tr>`
+const listDecidedColumns = (visit: Visit): readonly Column<ListedApproval>[] => [
+  requestColumn,
+  { title: 'State', cell: (approval) => approvalBadge(approval) },
+  reasonColumn,
+  ...listRequestColumns(visit),
+  {
+    title: 'Decided by',
+    cell: ({ decidedBy }) => decidedBy && renderParty(visit, decidedBy),
+  },
+  { title: 'Decided', cell: ({ decidedAt, endedAt }) => instant(decidedAt ?? endedAt) },
+]
 
-const requestCell = ({ approvalId, description, subject }: ListedApproval): Content =>
-  html`<th scope="row">
-    <a class="cut request" href="${path`/console/approvals/${approvalId}`}"
+const listRequestColumns = (visit: Visit): readonly Column<ListedApproval>[] => [
+  { title: 'Requested by', cell: ({ requestedBy }) => renderParty(visit, requestedBy) },
+  { title: 'Requested', cell: ({ requestedAt }) => instant(requestedAt) },
+]
+
+const requestColumn: Column<ListedApproval> = {
+  title: 'Request',
+  kind: 'name',
+  cell: ({ approvalId, description, subject }) =>
+    html`<a class="cut request" href="${path`/console/approvals/${approvalId}`}"
       title="${description}${subject && `: ${subject}`}">${
         subject && html`<b><bdi>${subject}</bdi></b> · `
-      }${description}</a>
-  </th>`
+      }${description}</a>`,
+}
 
-const reasonCell = ({ isReadable, reason }: ListedApproval): Content =>
-  html`<td>${
+const reasonColumn: Column<ListedApproval> = {
+  title: 'Reason',
+  cell: ({ isReadable, reason }) =>
     reason === null
       ? html`<span class="fine">${isReadable ? 'None given' : 'Cannot be read'}</span>`
-      : html`<bdi class="cut reason" title="${reason}">${reason}</bdi>`
-  }</td>`
+      : html`<bdi class="cut reason" title="${reason}">${reason}</bdi>`,
+}

@@ -5,7 +5,7 @@ import type { ComponentEntrySchema } from '../../listeners/private/schemas/compo
 import type { ListedKeySchema } from '../../listeners/private/schemas/keys.ts'
 import { writeCount } from '../amounts.ts'
 import { badge, duration, instant, renderActor } from '../desk-parts.ts'
-import { listed } from '../listing.ts'
+import { type Column, renderTable } from '../listing.ts'
 import type { Visit } from '../screen.ts'
 import { shares } from './shares.ts'
 
@@ -46,33 +46,33 @@ function renderRound({ key, reEncryption, version }: Key): Content {
 
 /** Renders the keys that wait for components, with a slot for each component. */
 export const renderCeremonies = (visit: Visit, entries: readonly Entry[]): Html =>
-  listed(
-    'Ceremonies',
-    ['Key', 'Components', 'Opened by', 'Until'],
-    entries.map((entry) => ceremonyRow(visit, entry)),
-    html`No key waits for components. Open an entry with
+  renderTable({
+    name: 'Ceremonies',
+    columns: listColumns(visit),
+    rows: entries,
+    empty: html`No key waits for components. Open an entry with
       <code>pinfold keys import NAME --components N</code>.`,
-  )
+  })
 
-function ceremonyRow(visit: Visit, entry: Entry): Content {
-  const { componentCount, entered, expiresAt, openedBy, target } = entry
-  const awaited = componentCount - entered.length
-  return html`<tr>
-    <th scope="row"><code>${target}</code></th>
-    <td>
-      <div class="slots">
-        <span>${entered.length} of ${componentCount}</span>
-        ${entered.map(
-          ({ clientId, person }) =>
-            html`<span class="slot filled">${renderActor(visit, clientId, person)}</span>`,
-        )}
-        ${Array.from({ length: awaited }, () => html`<span class="slot">awaited</span>`)}
-      </div>
-    </td>
-    <td>${renderActor(visit, openedBy, null)}</td>
-    <td>${instant(expiresAt)}</td>
-  </tr>`
-}
+const listColumns = (visit: Visit): readonly Column<Entry>[] => [
+  { title: 'Key', kind: 'name', cell: ({ target }) => html`<code>${target}</code>` },
+  { title: 'Components', cell: (entry) => renderSlots(visit, entry) },
+  { title: 'Opened by', cell: ({ openedBy }) => renderActor(visit, openedBy, null) },
+  { title: 'Until', cell: ({ expiresAt }) => instant(expiresAt) },
+]
+
+const renderSlots = (visit: Visit, { componentCount, entered }: Entry): Html =>
+  html`<div class="slots">
+    <span>${entered.length} of ${componentCount}</span>
+    ${entered.map(
+      ({ clientId, person }) =>
+        html`<span class="slot filled">${renderActor(visit, clientId, person)}</span>`,
+    )}
+    ${Array.from(
+      { length: componentCount - entered.length },
+      () => html`<span class="slot">awaited</span>`,
+    )}
+  </div>`
 
 /** Renders the re-encryption under a version, within its row. */
 export const renderShare = ({ reEncryption }: Key): Content =>

@@ -4,7 +4,7 @@ import type { ListedKeySchema } from '../../listeners/private/schemas/keys.ts'
 import { writeCount } from '../amounts.ts'
 import { badge, instant } from '../desk-parts.ts'
 import { isRefused, optionalReasonField } from '../fields.ts'
-import { listed } from '../listing.ts'
+import { type Column, renderTable } from '../listing.ts'
 import { formFields, path, type Visit } from '../screen.ts'
 import { bar } from './bars.ts'
 import { renderDay } from './key-calendar.ts'
@@ -19,48 +19,54 @@ const states = { active: 'good', pending: 'warn', retired: 'plain' } as const
 export function renderKeys(visit: Visit, keys: readonly Key[]): Html {
   const retired = keys.filter(({ state }) => state === 'retired')
   const others = keys.filter(({ state }) => state !== 'retired')
-  return html`<div class="keys">${tableOf(visit, 'Keys', others)}${
+  return html`<div class="keys">${renderKeyTable(visit, 'Keys', others)}${
     retired.length > 0 &&
     html`<details>
       <summary>
         ${retired.length === 1 ? '1 retired key' : `${retired.length} retired keys`}
       </summary>
-      ${tableOf(visit, 'Retired keys', retired)}
+      ${renderKeyTable(visit, 'Retired keys', retired)}
     </details>`
   }</div>`
 }
 
-const tableOf = (visit: Visit, name: string, keys: readonly Key[]): Html =>
-  listed(
-    name,
-    ['Key', 'Status', 'Age', { title: 'Uses', isNumber: true }, 'Due by', ''],
-    keys.map((key) => keyRow(visit, key)),
-    'There are no keys.',
-  )
+const renderKeyTable = (visit: Visit, name: string, keys: readonly Key[]): Html =>
+  renderTable({ name, columns: listColumns(visit), rows: keys, empty: 'There are no keys.' })
 
-function keyRow(visit: Visit, key: Key): Content {
-  const { scopes } = visit
-  const mayChange = scopes.has('admin') || scopes.has('keys.write')
-  return html`<tr>
-    <th scope="row">
-      <details class="parts">
+const listColumns = (visit: Visit): readonly Column<Key>[] => [
+  {
+    title: 'Key',
+    kind: 'name',
+    cell: (key) =>
+      html`<details class="parts">
         <summary>
           <code>${key.key}</code>${key.version !== null && ` version ${key.version}`}
         </summary>
         ${renderParts(key)}
-      </details>
-    </th>
-    <td class="one-line">
-      ${badge(key.current ? 'in use' : key.state, states[key.state])}
-      ${key.rotationDue && badge(`due by ${key.rotationDue}`, 'bad')}
-      ${renderShare(key)}
-    </td>
-    <td>${renderAge(key)}</td>
-    <td class="number">${key.uses !== undefined && writeCount(key.uses)}</td>
-    <td class="one-line">${key.rotationDueAt && renderDay(key.rotationDueAt)}</td>
-    <td>${mayChange && key.family === 'installation' && acts(visit, key)}</td>
-  </tr>`
-}
+      </details>`,
+  },
+  {
+    title: 'Status',
+    look: 'one-line',
+    cell: (key) =>
+      html`${badge(key.current ? 'in use' : key.state, states[key.state])}
+        ${key.rotationDue && badge(`due by ${key.rotationDue}`, 'bad')}
+        ${renderShare(key)}`,
+  },
+  { title: 'Age', cell: renderAge },
+  { title: 'Uses', kind: 'number', cell: ({ uses }) => uses !== undefined && writeCount(uses) },
+  {
+    title: 'Due by',
+    look: 'one-line',
+    cell: ({ rotationDueAt }) => rotationDueAt && renderDay(rotationDueAt),
+  },
+  {
+    title: '',
+    cell: (key) => mayChange(visit) && key.family === 'installation' && acts(visit, key),
+  },
+]
+
+const mayChange = ({ scopes }: Visit): boolean => scopes.has('admin') || scopes.has('keys.write')
 
 /** Renders the days since the creation, as a part of the key's term if it has one. */
 function renderAge({ createdAt, rotationDueAt }: Key): Content {

@@ -117,7 +117,7 @@ test('a form rotates a key once, and a version in use cannot be retired', async 
     assert.deepEqual(led(await send('/keys/cvk/rotate', {}, key)), done('/keys'))
   }
   assert.equal(await versions(), before + 1)
-  const refused = await send('/keys/cvk/retire', { version: '1' })
+  const refused = await send('/keys/cvk/versions/1/retire')
   assert.equal(refused.status, 409, refused.text)
   assert.match(refused.text, /No change was made/)
 })

@@ -1,5 +1,5 @@
 import Type, { type Static, type TSchema } from 'typebox'
-import { type Content, Html, html } from '../listeners/http/html.ts'
+import { type Content, type Html, html } from '../listeners/http/html.ts'
 import { parseAnswer } from './console.ts'
 import { cursorAfter } from './desk-parts.ts'
 import { path, type Visit } from './screen.ts'
@@ -52,25 +52,28 @@ interface Table<Row> {
   readonly empty: Content
   /** Whether each row stays one line. */
   readonly isOneLine?: boolean
+  /** The id of a row, which links lead to. */
+  readonly rowId?: (row: Row) => string
 }
 
 /**
  * Renders a table, which scrolls if it is too wide. A telephone stacks the cells of a row, each
  * under the title of its column (web/console/styles/tables.css).
  */
-export function renderTable<Row>({ columns, empty, isOneLine, name, rows }: Table<Row>): Html {
+export function renderTable<Row>(table: Table<Row>): Html {
+  const { columns, empty, name, rows } = table
   if (rows.length === 0) return html`<p class="empty">${empty}</p>`
   return html`<div class="scroll" tabindex="0" role="region" aria-label="${name}">
     <table class="list">
       <thead><tr>${columns.map(renderHead)}</tr></thead>
-      <tbody>${rows.map(
-        (row) =>
-          html`<tr${isOneLine && html` class="line"`}>${columns.map((column) =>
-            renderCell(column, row),
-          )}</tr>`,
-      )}</tbody>
+      <tbody>${rows.map((row) => renderRow(table, row))}</tbody>
     </table>
   </div>`
+}
+
+function renderRow<Row>({ columns, isOneLine = false, rowId }: Table<Row>, row: Row): Html {
+  const attributes = [rowId && html` id="${rowId(row)}"`, isOneLine && html` class="line"`]
+  return html`<tr${attributes}>${columns.map((column) => renderCell(column, row))}</tr>`
 }
 
 function renderHead<Row>({ kind, title }: Column<Row>): Html {
@@ -87,53 +90,6 @@ function renderCell<Row>({ cell, kind, look, tip, title }: Column<Row>, row: Row
   return kind === 'name'
     ? html`<th${attributes} scope="row">${cell(row)}</th>`
     : html`<td${attributes}>${cell(row)}</td>`
-}
-
-/** A column of a table: its title, and whether it contains numbers. */
-type TitledColumn = string | { readonly title: string; readonly isNumber: true }
-
-/**
- * Renders a table of rows that are markup already.
- * @param empty the advice for an empty table
- */
-export const listed = (
-  name: string,
-  columns: readonly TitledColumn[],
-  rows: readonly Content[],
-  empty: Content,
-): Html =>
-  rows.length === 0
-    ? html`<p class="empty">${empty}</p>`
-    : html`<div class="scroll" tabindex="0" role="region" aria-label="${name}">
-        <table class="list">
-          <thead><tr>${columns.map(columnHead)}</tr></thead>
-          <tbody>${rows.map((row) => titleCells(row, columns))}</tbody>
-        </table>
-      </div>`
-
-function columnHead(column: TitledColumn): Html {
-  if (column === '') return html`<td></td>`
-  return typeof column === 'string'
-    ? html`<th scope="col">${column}</th>`
-    : html`<th scope="col" class="number">${column.title}</th>`
-}
-
-/**
- * Adds the title of its column to each cell. No text of a cell can be taken for an element, because
- * its `<` is escaped.
- */
-function titleCells(row: Content, columns: readonly TitledColumn[]): Html {
-  let at = 0
-  const markup = String(html`${row}`).replaceAll(/<(tr|th|td)\b/g, (start, element) => {
-    if (element === 'tr') {
-      at = 0
-      return start
-    }
-    const column = columns[at] ?? ''
-    at += 1
-    return `${start}${html` data-title="${typeof column === 'string' ? column : column.title}"`}`
-  })
-  return new Html(markup)
 }
 
 /** Renders links to the next page, if any, and to the first. */

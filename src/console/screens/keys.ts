@@ -6,7 +6,7 @@ import { KeyActSchema, ListedKeySchema } from '../../listeners/private/schemas/k
 import { instantInRow, renderActor } from '../desk-parts.ts'
 import { actAndReturn } from '../done.ts'
 import { readReason } from '../fields.ts'
-import { list, listed, pages } from '../listing.ts'
+import { type Column, list, pages, renderTable } from '../listing.ts'
 import { type Act, path, type Screen, type Visit } from '../screen.ts'
 import { renderDue, renderExpiries, renderRotations } from './key-calendar.ts'
 import { renderCeremonies, renderReEncryption } from './key-progress.ts'
@@ -48,22 +48,30 @@ export const keysScreen: Screen = {
   },
 }
 
-const renderActs = (visit: Visit, acts: readonly Static<typeof KeyActSchema>[]): Html =>
-  listed(
-    'Acts on keys',
-    ['Time', 'Key', 'Act', 'Actor', 'Reason'],
-    acts.map(
-      ({ act, at, clientId, clientName, key, reason }) =>
-        html`<tr>
-          <td>${instantInRow(at)}</td>
-          <td><code>${key}</code></td>
-          <td>${act}</td>
-          <td>${clientId === null ? 'automatic' : renderActor(visit, clientId, clientName)}</td>
-          <td>${reason && html`<bdi class="cut reason" title="${reason}">${reason}</bdi>`}</td>
-        </tr>`,
-    ),
-    'No acts yet. Each rotation, import and retirement of a key is listed here.',
-  )
+type KeyAct = Static<typeof KeyActSchema>
+
+const renderActs = (visit: Visit, acts: readonly KeyAct[]): Html =>
+  renderTable({
+    name: 'Acts on keys',
+    columns: listActColumns(visit),
+    rows: acts,
+    empty: 'No acts yet. Each rotation, import and retirement of a key is listed here.',
+  })
+
+const listActColumns = (visit: Visit): readonly Column<KeyAct>[] => [
+  { title: 'Time', cell: ({ at }) => instantInRow(at) },
+  { title: 'Key', cell: ({ key }) => html`<code>${key}</code>` },
+  { title: 'Act', cell: ({ act }) => act },
+  {
+    title: 'Actor',
+    cell: ({ clientId, clientName }) =>
+      clientId === null ? 'automatic' : renderActor(visit, clientId, clientName),
+  },
+  {
+    title: 'Reason',
+    cell: ({ reason }) => reason && html`<bdi class="cut reason" title="${reason}">${reason}</bdi>`,
+  },
+]
 
 export const rotateKeyAct: Act = {
   path: '/console/keys/:key/rotate',

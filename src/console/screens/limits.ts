@@ -6,7 +6,7 @@ import {
 } from '../../listeners/private/schemas/limits.ts'
 import { writeCount } from '../amounts.ts'
 import { badge } from '../desk-parts.ts'
-import { listed } from '../listing.ts'
+import { type Column, renderTable } from '../listing.ts'
 import type { Screen } from '../screen.ts'
 
 type EffectiveLimit = Static<typeof EffectiveLimitSchema>
@@ -77,31 +77,43 @@ export const limitsScreen: Screen = {
       <div class="limits">${limitGroups.map(
         ([group, words], at) => html`<section class="flush" aria-labelledby="limits-${at}">
           <h2 id="limits-${at}">${group}</h2>
-          ${listed(
-            `Limits: ${group}`,
-            ['Limit', { title: 'At most', isNumber: true }],
-            Object.entries(words).map(([name, each]) => limitRow(byName.get(name), each)),
-            'No limits.',
-          )}
+          ${renderTable({
+            name: `Limits: ${group}`,
+            columns: limitColumns,
+            rows: Object.entries(words).flatMap(([name, [title, unit]]) => {
+              const limit = byName.get(name)
+              return limit ? [{ ...limit, title, unit }] : []
+            }),
+            empty: 'No limits.',
+          })}
         </section>`,
       )}</div>`,
     }
   },
 }
 
-const limitRow = (limit: EffectiveLimit | undefined, [title, unit]: LimitWords): Content =>
-  limit &&
-  html`<tr>
-    <th scope="row">
-      ${title}
-      <p class="fine">
-        <code>${limit.variable}</code> ${limit.origin !== 'default' && badge('set', 'plain')}
-      </p>
-    </th>
-    <td class="number">
-      ${limit.value === null ? 'off' : html`${writeCount(limit.value)} ${unit}`}
-    </td>
-  </tr>`
+/** A limit with its title, and the unit of its value. */
+interface NamedLimit extends Omit<EffectiveLimit, 'unit'> {
+  readonly title: string
+  readonly unit: string
+}
+
+const limitColumns: readonly Column<NamedLimit>[] = [
+  {
+    title: 'Limit',
+    kind: 'name',
+    cell: ({ origin, title, variable }) =>
+      html`${title}
+        <p class="fine">
+          <code>${variable}</code> ${origin !== 'default' && badge('set', 'plain')}
+        </p>`,
+  },
+  {
+    title: 'At most',
+    kind: 'number',
+    cell: ({ unit, value }) => (value === null ? 'off' : `${writeCount(value)} ${unit}`),
+  },
+]
 
 type UsedLimit = Static<typeof UsedLimitSchema>
 

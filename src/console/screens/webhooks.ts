@@ -10,7 +10,7 @@ import { toProblem } from '../console.ts'
 import { badge, instant, instantInRow, renderActor } from '../desk-parts.ts'
 import { field, isRefused, reasonField } from '../fields.ts'
 import { listKnownClients, renderKnownNames } from '../known-names.ts'
-import { list, listed, pages } from '../listing.ts'
+import { type Column, list, pages, renderTable } from '../listing.ts'
 import {
   type Act,
   type Form,
@@ -69,35 +69,38 @@ export const webhooksScreen: Screen = {
           ${renderKnownNames('known-clients', clients)}
           <button>Show</button>
         </form>
-        <live-region id="webhooks" class="webhooks">${listed(
-          title,
-          ['Endpoint', 'Status', 'Last 24 hours', 'Client', 'Last failure'],
-          entries.map((each) => webhookRow(visit, each)),
-          client === ''
-            ? html`No webhooks yet. A client adds one with POST /webhooks on the public
-            listener.`
-            : html`<b>${client}</b> has no webhook. Ids must match exactly. See
-                <a href="/console/webhooks">all webhooks</a>.`,
-        )}</live-region>${pages(visit, next)}`,
+        <live-region id="webhooks" class="webhooks">${renderTable({
+          name: title,
+          columns: listWebhookColumns(visit),
+          rows: entries,
+          empty:
+            client === ''
+              ? html`No webhooks yet. A client adds one with POST /webhooks on the public
+                  listener.`
+              : html`<b>${client}</b> has no webhook. Ids must match exactly. See
+                  <a href="/console/webhooks">all webhooks</a>.`,
+        })}</live-region>${pages(visit, next)}`,
     }
   },
 }
 
-const webhookRow = (visit: Visit, webhook: Webhook): Content =>
-  html`<tr>
-    <th scope="row">
-      <a class="cut address" href="${composePageUrl(webhook)}" title="${webhook.url}"
-        >${webhook.url.replace('https://', '')}</a>
-    </th>
-    <td>${stateBadge(webhook)}</td>
-    <td>${renderLastDay(webhook)}</td>
-    <td>
-      <div class="cut client-name">
-        ${renderActor(visit, webhook.clientId, webhook.clientName)}
-      </div>
-    </td>
-    <td>${renderFailure(webhook)}</td>
-  </tr>`
+const listWebhookColumns = (visit: Visit): readonly Column<Webhook>[] => [
+  {
+    title: 'Endpoint',
+    kind: 'name',
+    cell: (webhook) =>
+      html`<a class="cut address" href="${composePageUrl(webhook)}" title="${webhook.url}"
+        >${webhook.url.replace('https://', '')}</a>`,
+  },
+  { title: 'Status', cell: (webhook) => stateBadge(webhook) },
+  { title: 'Last 24 hours', cell: renderLastDay },
+  {
+    title: 'Client',
+    cell: ({ clientId, clientName }) =>
+      html`<div class="cut client-name">${renderActor(visit, clientId, clientName)}</div>`,
+  },
+  { title: 'Last failure', cell: renderFailure },
+]
 
 /** Draws how many of the last day's events were delivered. */
 function renderLastDay({ lastDay }: Webhook): Content {
@@ -164,12 +167,13 @@ async function webhookPage(visit: Visit): Promise<Page> {
         ${visit.scopes.has('support.write') && actions(visit, webhook)}
       </div>
       <h2>Deliveries</h2>
-      <live-region id="deliveries" class="deliveries">${listed(
-        'Deliveries',
-        ['Event', 'Status', 'Created', 'Answer', 'Card', 'Attempts', ''],
-        deliveries.entries.map((each) => deliveryRow(visit, webhook, each)),
-        'No deliveries yet: none of its events has occurred since it was added.',
-      )}</live-region>${pages(visit, deliveries.next)}`,
+      <live-region id="deliveries" class="deliveries">${renderTable({
+        name: 'Deliveries',
+        columns: listDeliveryColumns(visit, webhook),
+        rows: deliveries.entries,
+        empty: 'No deliveries yet: none of its events has occurred since it was added.',
+        rowId: ({ deliveryId }) => `delivery-${deliveryId}`,
+      })}</live-region>${pages(visit, deliveries.next)}`,
   }
 }
 
@@ -249,45 +253,53 @@ function actions(visit: Visit, webhook: Webhook): Content {
 
 const tones = { Delivered: 'good', Failed: 'bad', Pending: 'warn' } as const
 
-function deliveryRow(visit: Visit, webhook: Webhook, delivery: Delivery): Content {
-  const { createdAt, deliveryId, eventId, nextTryAt, publicToken, status, tries, type } = delivery
+const listDeliveryColumns = (visit: Visit, webhook: Webhook): readonly Column<Delivery>[] => [
+  { title: 'Event', kind: 'name', cell: ({ type }) => type },
+  {
+    title: 'Status',
+    look: 'one-line',
+    cell: ({ nextTryAt, status }) =>
+      html`${badge(status, tones[status])}
+        ${
+          status === 'Pending' &&
+          nextTryAt &&
+          html`<span class="fine">next ${instantInRow(nextTryAt)}</span>`
+        }`,
+  },
+  { title: 'Created', cell: ({ createdAt }) => instantInRow(createdAt) },
+  { title: 'Answer', cell: renderLastAnswer },
+  {
+    title: 'Card',
+    cell: ({ publicToken }) =>
+      publicToken && html`<a href="${path`/console/cards/${publicToken}`}">${publicToken}</a>`,
+  },
+  {
+    title: 'Attempts',
+    cell: ({ eventId, tries }) => (tries.length === 0 ? 'none yet' : triesDetails(eventId, tries)),
+  },
+  { title: '', cell: ({ deliveryId }) => resendForm(visit, webhook, deliveryId) },
+]
+
+function renderLastAnswer({ tries }: Delivery): Content {
   const last = tries.at(-1)
-  const mayResend = visit.scopes.has('support.write') && webhook.status === 'Enabled'
+  if (!last) return null
+  const { outcome, response, statusCode } = last
+  return html`<div class="cut" title="${response}">${describeOutcome(outcome, statusCode)} ${
+    response && html`<code class="fine">${response}</code>`
+  }</div>`
+}
+
+function resendForm(visit: Visit, webhook: Webhook, deliveryId: string): Content {
+  if (!visit.scopes.has('support.write') || webhook.status !== 'Enabled') return null
   const action = `${composePageUrl(webhook)}/deliveries/${deliveryId}/resend`
-  return html`<tr id="delivery-${deliveryId}">
-    <th scope="row">${type}</th>
-    <td class="one-line">
-      ${badge(status, tones[status])}
-      ${
-        status === 'Pending' &&
-        nextTryAt &&
-        html`<span class="fine">next ${instantInRow(nextTryAt)}</span>`
-      }
-    </td>
-    <td>${instantInRow(createdAt)}</td>
-    <td>${
-      last &&
-      html`<div class="cut" title="${last.response}">${describeOutcome(
-        last.outcome,
-        last.statusCode,
-      )} ${last.response && html`<code class="fine">${last.response}</code>`}</div>`
-    }</td>
-    <td>${
-      publicToken && html`<a href="${path`/console/cards/${publicToken}`}">${publicToken}</a>`
-    }</td>
-    <td>${tries.length === 0 ? 'none yet' : triesDetails(eventId, tries)}</td>
-    <td>${
-      mayResend &&
-      html`<details${isRefused(visit, action) && html` open`}>
-        <summary>Send again</summary>
-        <form method="post" action="${action}">
-          ${formFields(visit)}
-          ${reasonField(visit, action)}
-          <button>Send again</button>
-        </form>
-      </details>`
-    }</td>
-  </tr>`
+  return html`<details${isRefused(visit, action) && html` open`}>
+    <summary>Send again</summary>
+    <form method="post" action="${action}">
+      ${formFields(visit)}
+      ${reasonField(visit, action)}
+      <button>Send again</button>
+    </form>
+  </details>`
 }
 
 const triesDetails = (eventId: string, tries: Delivery['tries']): Content =>

@@ -2,7 +2,7 @@
 export class Html {
   readonly #markup: string
 
-  /** @internal by `html`, the console's tables, and the renderer of the project's documents. */
+  /** @internal by `html`, and the renderer of the project's documents. */
   constructor(markup: string) {
     this.#markup = markup
   }

@@ -1,4 +1,5 @@
 import type { FastifyRequest } from 'fastify'
+import { holdsPan } from '../domain/pan.ts'
 import { storeOneTimeAnswer } from './notice.ts'
 import type { Form, RefusedForm } from './screen.ts'
 import {
@@ -9,8 +10,15 @@ import {
   type SessionOptions,
 } from './session.ts'
 
-/** Returns a form without what no page shows again: a PIN or a CVV. */
-export const omitSecrets = ({ cvv: _, offlinePin: __, pin: ___, ...form }: Form): Form => form
+/**
+ * Returns a form as a page may show it again: without a PIN or a CVV, and with no digits in a
+ * reason that contains a card number.
+ */
+export function omitSecrets({ cvv: _, offlinePin: __, pin: ___, ...form }: Form): Form {
+  const { reason } = form
+  if (reason === undefined || !holdsPan(reason)) return form
+  return { ...form, reason: reason.replaceAll(/\p{Nd}/gu, '•') }
+}
 
 /** Returns the path that a form was sent to. */
 export const readAction = ({ url }: Pick<FastifyRequest, 'url'>): string => url.split('?')[0] ?? ''
@@ -44,8 +52,9 @@ export async function storeReason(
   { people }: Pick<SessionOptions, 'people'>,
   { secret }: Pick<CookieSession, 'secret'>,
   to: string,
-  { reason }: Form,
+  form: Form,
 ): Promise<void> {
+  const { reason } = omitSecrets(form)
   if (!reason) return
   await storeOneTimeAnswer(people, secret, { to, notice: null, kept: { reason }, waiting: null })
 }

@@ -182,6 +182,23 @@ test('a form that was changed and sent again says so, and acts once more if it i
   assert.doesNotMatch(changed.text, /Idempotency-Key/)
 })
 
+test('a card number in a reason is refused, and no page shows its digits', async () => {
+  const { publicToken } = await service.createCard()
+  const card = `${url}/console/cards/${publicToken}`
+  const browser = await signIn('Sam Support')
+  for (const typed of [
+    'Card 4111 1111 1111 1111 is lost',
+    'Lost: ４１１１１１１１１１１１１１１１',
+  ]) {
+    const form = { ...hiddenFields(await browser.visit(card)), reason: typed }
+    const { status, text } = await browser.send(`${card}/freeze`, form)
+    assert.equal(status, 422)
+    assert.match(text, /must not contain [^<]*a card number/)
+    assert.ok(text.includes(`value="${typed.replaceAll(/\p{Nd}/gu, '•')}"`), text)
+    assert.doesNotMatch(text, /4111 1111|４１１１/)
+  }
+})
+
 test('each act has a screen other than Home that its path begins with', () => {
   const paths = listScreens(true).map(({ path }) => path)
   const isOn = (act: string) => (screen: string) =>

@@ -5,7 +5,7 @@ import { cursorAfter } from './desk-parts.ts'
 import { path, type Visit } from './screen.ts'
 
 /** A page of a list, with the cursor of the next one. */
-interface Listing<Schema extends TSchema> {
+export interface Listing<Schema extends TSchema> {
   readonly entries: Static<Schema>[]
   readonly next: string | null
 }

@@ -4,7 +4,8 @@ import { AuditLogSchema, OperatorEntrySchema } from '../../listeners/private/sch
 import { PersonSchema } from '../../listeners/private/schemas/people.ts'
 import { badge, instant } from '../desk-parts.ts'
 import { actAndReturn } from '../done.ts'
-import { type Column, list, pages, renderTable } from '../listing.ts'
+import { filterFault, listFiltered } from '../filters.ts'
+import { type Column, pages, renderTable } from '../listing.ts'
 import { type Act, formFields, type Screen, type Visit } from '../screen.ts'
 import {
   composeEntryQuery,
@@ -38,16 +39,22 @@ export const auditLogScreen: Screen = {
       visit.read('/audit/logs', Type.Array(AuditLogSchema)),
       visit.read('/people?limit=100', Type.Array(PersonSchema)),
       fault === null
-        ? list(visit, `/audit/entries?${composeEntryQuery(filter)}`, OperatorEntrySchema, 50)
+        ? listFiltered(
+            visit,
+            `/audit/entries?${composeEntryQuery(filter)}`,
+            OperatorEntrySchema,
+            50,
+          )
         : null,
     ])
+    const shownFault = fault ?? found?.fault ?? null
     const refused = logs.find(({ refusal }) => refusal !== null)
     return {
       title,
-      ...(fault !== null && { status: 422 }),
+      ...(shownFault !== null && { status: 422 }),
       body: html`${refused && unsignedNotice(visit, refused)}
-        ${filterForm(filter, people, fault)}
-        ${found && entryTable(visit, found.entries)}
+        ${filterForm(filter, people, shownFault)}
+        ${shownFault === null && found && entryTable(visit, found.entries)}
         ${found && pages(visit, found.next)}
         ${found && found.entries.length > 0 && exportLinks(visit)}
         <h2>Logs</h2>
@@ -80,7 +87,7 @@ const filterForm = (
     <button>Filter</button>
     ${Object.values(filter).some(Boolean) && html`<a href="/console/audit-log">Clear</a>`}
   </form>
-  ${fault !== null && html`<p class="notice bad" role="alert">${fault}</p>`}`
+  ${filterFault(fault)}`
 
 /** Offers the people who have signed in, and whoever is asked for. */
 function personField(asked: string, people: readonly Person[]): Content {

@@ -6,8 +6,9 @@ import { type Content, type Html, html } from '../../listeners/http/html.ts'
 import { FoundAuthorizationSchema } from '../../listeners/private/schemas/all-authorizations.ts'
 import { writeMoney } from '../amounts.ts'
 import { badge, instantInRow, renderActor } from '../desk-parts.ts'
+import { filterFault, listFiltered } from '../filters.ts'
 import { type KnownName, listKnownClients, renderKnownNames } from '../known-names.ts'
-import { type Column, list, pages, renderTable } from '../listing.ts'
+import { type Column, pages, renderTable } from '../listing.ts'
 import { path, type Screen, type Visit } from '../screen.ts'
 import { authorizationPath } from './payment-parts.ts'
 
@@ -21,14 +22,16 @@ export const authorizationsScreen: Screen = {
   navigation: 'Authorizations',
   async show(visit) {
     const filters = parseFilters(visit)
-    const [{ entries, next }, clients] = await Promise.all([
-      list(visit, `/authorizations?${filters}`, FoundAuthorizationSchema, 50),
+    const [{ entries, fault, next }, clients] = await Promise.all([
+      listFiltered(visit, `/authorizations?${filters}`, FoundAuthorizationSchema, 50),
       listKnownClients(visit),
     ])
     const isShort = entries.length < 50 && next !== null
     return {
       title: 'Authorizations',
+      ...(fault !== null && { status: 422 }),
       body: html`${filterForm(visit, filters, clients)}
+        ${filterFault(fault)}
         <live-region id="list" class="authorizations" every="15">
           ${renderTable({
             name: 'Authorizations',

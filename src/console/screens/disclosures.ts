@@ -3,8 +3,9 @@ import { isPublicToken } from '../../domain/identifiers.ts'
 import { html } from '../../listeners/http/html.ts'
 import { DisclosureSchema } from '../../listeners/private/schemas/disclosures.ts'
 import { badge, instantInRow, renderActor } from '../desk-parts.ts'
+import { filterFault, listFiltered } from '../filters.ts'
 import { listKnownClients, renderKnownNames } from '../known-names.ts'
-import { type Column, list, pages, renderTable } from '../listing.ts'
+import { type Column, pages, renderTable } from '../listing.ts'
 import { path, type Screen, type Visit } from '../screen.ts'
 import { actName } from './act-names.ts'
 
@@ -33,18 +34,20 @@ export const disclosuresScreen: Screen = {
       : asked === ''
         ? ''
         : path`?clientId=${asked}`
-    const [{ entries, next }, clients] = await Promise.all([
-      list(visit, `/disclosures${filter}`, DisclosureSchema),
+    const [{ entries, fault, next }, clients] = await Promise.all([
+      listFiltered(visit, `/disclosures${filter}`, DisclosureSchema),
       listKnownClients(visit),
     ])
     return {
       title,
+      ...(fault !== null && { status: 422 }),
       body: html`<form method="get" action="/console/disclosures" class="row">
           <label>Token of a card, or id of the recipient<input name="of" maxlength="64"
             autocomplete="off" list="known-clients" value="${asked}"></label>
           ${renderKnownNames('known-clients', clients)}
           <button>Show</button>
         </form>
+        ${filterFault(fault)}
         <live-region id="disclosures">${renderTable({
           name: title,
           columns: listColumns(visit),

@@ -9,6 +9,7 @@ import { writeCount } from '../amounts.ts'
 import { toProblem } from '../console.ts'
 import { badge, instant, instantInRow, renderActor } from '../desk-parts.ts'
 import { field, isRefused, reasonField } from '../fields.ts'
+import { filterFault, listFiltered } from '../filters.ts'
 import { listKnownClients, renderKnownNames } from '../known-names.ts'
 import { type Column, list, pages, renderTable } from '../listing.ts'
 import {
@@ -57,18 +58,20 @@ export const webhooksScreen: Screen = {
   async show(visit) {
     const { client = '' } = visit.query
     const filter = client === '' ? '' : path`?clientId=${client}`
-    const [{ entries, next }, clients] = await Promise.all([
-      list(visit, `/webhooks${filter}`, WatchedWebhookSchema),
+    const [{ entries, fault, next }, clients] = await Promise.all([
+      listFiltered(visit, `/webhooks${filter}`, WatchedWebhookSchema),
       listKnownClients(visit),
     ])
     return {
       title,
+      ...(fault !== null && { status: 422 }),
       body: html`<form method="get" action="/console/webhooks" class="row">
           <label>Client id<input name="client" maxlength="64" autocomplete="off"
             list="known-clients" value="${client}"></label>
           ${renderKnownNames('known-clients', clients)}
           <button>Show</button>
         </form>
+        ${filterFault(fault)}
         <live-region id="webhooks" class="webhooks">${renderTable({
           name: title,
           columns: listWebhookColumns(visit),

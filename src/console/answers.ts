@@ -1,7 +1,7 @@
 import { Readable } from 'node:stream'
 import type { FastifyError, FastifyReply, FastifyRequest } from 'fastify'
 import { roles, scopesByRole } from '../domain/person.ts'
-import { Problem } from '../domain/problem.ts'
+import { Problem, type ProblemCode } from '../domain/problem.ts'
 import { listNeededScopes } from '../listeners/http/authentication.ts'
 import { html } from '../listeners/http/html.ts'
 import { pageHeaders } from '../listeners/http/page-headers.ts'
@@ -73,7 +73,7 @@ export function problemPage(error: unknown, { id, log }: FastifyRequest): Page {
     ({ detail, parameter, pointer }) => html`<li>${parameter ?? pointer} ${detail}</li>`,
   )
   return {
-    title: problem.title,
+    title: titlesForPeople[problem.code] ?? problem.title,
     status: problem.status,
     body: html`${problem.detail && html`<p>${problem.detail}</p>`}
       ${errors && errors.length > 0 && html`<ul>${errors}</ul>`}
@@ -81,6 +81,11 @@ export function problemPage(error: unknown, { id, log }: FastifyRequest): Page {
       <p><a class="button" href="/console">Home</a></p>
       <p class="fine">Request <code>${id}</code></p>`,
   }
+}
+
+/** Titles where that of the problem speaks to a client, which a person at the console is not. */
+const titlesForPeople: Partial<Record<ProblemCode, string>> = {
+  card_not_found: 'There is no card with this token.',
 }
 
 /** Returns what to do about a failure. */

@@ -96,8 +96,16 @@ test('the cards of a line lead to each other, and a retired card offers no act',
   assert.match(words, /Restricted Retired/)
   assert.match(words, /The card is retired and cannot be changed\./)
   assert.doesNotMatch(text, /\/unfreeze"|\/pin\/unblock"/)
+  assert.doesNotMatch(words, /To do|The card is frozen/)
   assert.match(words, /Retired by its successor .* Replaced by card/)
   assert.match((await read(second)).words, /Card created Replaces card/)
+})
+
+test('a person is told that a card does not exist, not that a client has none', async () => {
+  const { status, text } = await support.visit(`${url}/console/cards/0000000000`)
+  assert.equal(status, 404)
+  assert.match(text, /There is no card with this token\./)
+  assert.doesNotMatch(text, /Your client/)
 })
 
 /** The hidden fields of one form of a page. */

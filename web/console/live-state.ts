@@ -1,7 +1,7 @@
+import { writeTimeOfDay } from './local-time.ts'
+
 /** What the last request for changes showed. */
 type Outcome = 'current' | 'unreachable' | 'signed-out'
-
-const timeOfDay = new Intl.DateTimeFormat('en-GB', { timeStyle: 'medium', hourCycle: 'h23' })
 
 /** When the page was last known to be current. */
 let currentAt = new Date()
@@ -15,7 +15,7 @@ export function showLiveState(outcome: Outcome): void {
   if (!time || !fault) return
   line.hidden = false
   if (outcome === 'current') currentAt = new Date()
-  time.textContent = `Updated ${timeOfDay.format(currentAt)}`
+  time.textContent = `Updated ${writeTimeOfDay(currentAt)}`
   const text = faults[outcome]
   // The same text again would be read aloud again.
   if (fault.textContent !== text) fault.textContent = text

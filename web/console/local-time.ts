@@ -66,7 +66,7 @@ export function showLocalTimes(root: ParentNode): void {
       utc: `${formats.utc[name].format(at)} UTC`,
     }
     const isTimeOnly = time.dataset.inRow !== undefined && isToday(at, shownClock)
-    time.textContent = isTimeOnly ? writeTime(at, shownClock) : texts[shownClock]
+    time.textContent = isTimeOnly ? writeTimeOfDay(at) : texts[shownClock]
     time.title = shownClock === 'local' ? texts.utc : `${texts.local} (${localZone})`
   }
 }
@@ -74,8 +74,9 @@ export function showLocalTimes(root: ParentNode): void {
 const isToday = (at: Date, clock: Clock): boolean =>
   formats[clock].day.format(at) === formats[clock].day.format(new Date())
 
-const writeTime = (at: Date, clock: Clock): string =>
-  `${formats[clock].time.format(at)}${clock === 'utc' ? ' UTC' : ''}`
+/** Returns the time of day in the chosen clock. */
+export const writeTimeOfDay = (at: Date): string =>
+  `${formats[shownClock].time.format(at)}${shownClock === 'utc' ? ' UTC' : ''}`
 
 /** Lets the reader choose the clock. The switch is hidden without script and for readers in UTC. */
 export function openClockSwitch(): void {

@@ -12,7 +12,7 @@ export const acts: Readonly<Record<ActName, CardAct>> = {
     done: 'The card is frozen. Authorizations are declined until it is unfrozen.',
     hint: () => 'Authorizations are declined until it is unfrozen.',
     undo: 'unfreeze',
-    isFor: ({ card }) => card.cardStatusCode === '00',
+    isFor: ({ card }) => card.cardStatusCode === '00' && !card.retired,
   },
   unfreeze: {
     name: 'Unfreeze',
@@ -53,13 +53,14 @@ const isBlocked = ({ status }: CardFacts['card']['pinStatus']): boolean => statu
 const isAnyUsed = ({ limits }: CardFacts, limitName: string): boolean =>
   limits.some(({ name, used }) => name === limitName && used > 0)
 
-/** What keeps a cardholder from paying, now or soon, and the act that ends it. */
+/** What keeps a cardholder from paying, now or soon, and the act that can still end it. */
 interface Trouble {
   readonly text: Content
   readonly act: ActName
 }
 
-function listTroubles({ card, chip, possible }: CardFacts): readonly Trouble[] {
+function listTroubles(facts: CardFacts): readonly Trouble[] {
+  const { card, chip, possible } = facts
   const { cardStatusCode, cvvStatus, expiryDate, pinStatus, status } = card
   const expired = cardStatusCode === '54' ? 'expired' : 'expires'
   const troubles: (Trouble | false)[] = [
@@ -80,7 +81,7 @@ function listTroubles({ card, chip, possible }: CardFacts): readonly Trouble[] {
     pinStatus.status !== 'Blocked' &&
       isPinInChipBlocked(chip) && { text: describePinInChip(chip), act: 'pin/unblock' },
   ]
-  return troubles.filter((trouble) => trouble !== false)
+  return troubles.filter((trouble) => trouble !== false).filter(({ act }) => acts[act].isFor(facts))
 }
 
 /**

@@ -52,6 +52,15 @@ suite('renewals of many cards', { skip: postgres.leftOut }, () => {
     )
     await sql(
       service.database,
+      `insert into try_counter (public_token, kind, try_limit)
+       select card.public_token, counter.kind, counter.try_limit
+       from card
+       join try_counter as counter on counter.public_token = $1
+       where card.public_token <> $1`,
+      [publicToken],
+    )
+    await sql(
+      service.database,
       `insert into plastic (public_token, plastic_number, card_type, reason, state, start_date,
          expiry_date, delivery_status)
        select public_token, 0, card_type, 'Issue', 'Current', start_date, expiry_date, 'Delivered'

@@ -58,7 +58,7 @@ test('a filter that cannot be searched says why, and keeps what was typed', asyn
   assert.match((await visit('?card=12')).text, /name="card"[^>]* value="12"/)
 })
 
-test('an act of an address that no act has matches nothing, whatever its name', async () => {
+test('a filter by an unknown act finds nothing, also by the name of a member of objects', async () => {
   for (const act of ['__proto__', 'constructor', 'toString', 'nobody.did_this']) {
     const { status, text } = await visit(`?act=${act}`)
     assert.equal(status, 200, text)

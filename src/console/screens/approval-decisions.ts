@@ -84,13 +84,11 @@ export function approvalDecision(
     <button>Approve</button>
     <p class="hint">You approve the exact payload, by its hash. It runs at once, and only once.</p>
   </form>`
-  return html`${
-    approval.isReadable
-      ? isFresh
-        ? approveForm
-        : signIn('approve')
-      : html`<p>Nobody can approve what cannot be read. Refuse it, or have its key restored.</p>`
-  }${reasonForm('refuse', 'Refuse', 'The requester can read the reason.')}`
+  const unreadable = html`<p>This request cannot be read or approved. Refuse it, or restore its
+    key.</p>`
+  const approveOrSignIn = isFresh ? approveForm : signIn('approve')
+  return html`${approval.isReadable ? approveOrSignIn : unreadable}
+    ${reasonForm('refuse', 'Refuse', 'The requester can read the reason.')}`
 }
 
 /** The request of each form to the private listener, and what it has changed. */

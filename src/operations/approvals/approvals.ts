@@ -155,8 +155,9 @@ const composeParty = (id: string, name: string | null): NamedParty => ({
   isPerson: name !== null,
 })
 
-/** An opened part of an approval: null if there is none, and if it cannot be opened. */
+/** An opened part of an approval. */
 interface OpenedPart {
+  /** Null if the approval has no such part, or it cannot be opened. */
   readonly text: string | null
   readonly isReadable: boolean
 }
@@ -189,34 +190,36 @@ async function openPart(
 }
 
 /**
- * Opens an approval, outside a transaction: the HSM reads its keys again if it misses one.
+ * Opens what a viewer may see of an approval. It must run outside a transaction: the HSM reads its
+ * keys again if it misses one.
  * @throws `Problem` `unavailable` if the HSM gives no answer.
  */
 export const openApproval = async (
   { hsm }: Pick<ApprovalContext, 'hsm'>,
+  viewer: Party,
   row: ApprovalRow,
 ): Promise<OpenedApproval> => ({
   payload: await openPart(hsm, row, 'payload'),
   reason: await openPart(hsm, row, 'reason'),
-  outcome: await openPart(hsm, row, 'outcome'),
+  // It may be a key block.
+  outcome: maySeeOutcome(viewer, row) ? await openPart(hsm, row, 'outcome') : readablePart(null),
 })
 
+/** Whether a viewer made the request, or has access to its route. */
+const maySeeOutcome = (viewer: Party, { access, requesterId }: ApprovalRow): boolean =>
+  viewer.clientId === requesterId || access.some((scope) => viewer.scopes.has(scope))
+
 /**
- * Shows an approval with its payload and, if the viewer has access, its outcome.
+ * Shows an opened approval.
  * @param row as it is now: a decision may have deleted the payload since it was opened.
  */
 export async function showApproval(
   connection: Connection,
-  viewer: Party,
   row: ApprovalRow,
   opened: OpenedApproval,
 ): Promise<ShownApproval> {
-  // The outcome may be a key block. A viewer without access to the route does not get it here
-  // either.
-  const mayHave =
-    viewer.clientId === row.requesterId || row.access.some((scope) => viewer.scopes.has(scope))
   const payload = row.payload === null ? null : opened.payload.text
-  const outcome = mayHave ? opened.outcome.text : null
+  const outcome = opened.outcome.text
   const isReadable = Object.values(opened).every((part) => part.isReadable)
   return {
     ...describeApproval(row, { reason: opened.reason.text, isReadable }),
@@ -251,7 +254,7 @@ export const findShownApproval = async (
   approvalId: string,
 ): Promise<ShownApproval> => {
   const row = visibleApproval(viewer, await findApproval(approvals.database, approvalId))
-  return showApproval(approvals.database, viewer, row, await openApproval(approvals, row))
+  return showApproval(approvals.database, row, await openApproval(approvals, viewer, row))
 }
 
 /** An approval with its position in the list. */

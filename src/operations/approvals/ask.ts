@@ -82,7 +82,7 @@ export async function requestApproval(
       requesterParties,
     })
     await recordStep(connection, 'asked', row, { by: requester, requestId })
-    return showApproval(connection, requester, row, opened)
+    return showApproval(connection, row, opened)
   })
 }
 

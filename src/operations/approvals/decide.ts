@@ -119,7 +119,7 @@ async function decide(
     decider,
     await findApproval(approvals.database, decider.approvalId),
   )
-  const opened = await openApproval(approvals, before)
+  const opened = await openApproval(approvals, decider, before)
   const { replayed, result } = await once(approvals, request, async (connection) => {
     const row = visibleApproval(decider, await lockApproval(connection, decider.approvalId))
     if (row.state !== 'waiting') {
@@ -127,7 +127,7 @@ async function decide(
     }
     const decided = row.isLate ? await expire(connection, row) : await work(connection, row, opened)
     const { isRefusal } = decided
-    const approval = await showApproval(connection, decider, decided.row, opened)
+    const approval = await showApproval(connection, decided.row, opened)
     return { isRefusal, approval }
   })
   const { approval, isRefusal } = result
@@ -137,7 +137,7 @@ async function decide(
 }
 
 /**
- * Rejects the execution of a request that nobody can read.
+ * Rejects the execution of a request whose payload cannot be opened.
  * @throws `Problem` `unavailable`.
  */
 function requireReadable({ payload }: OpenedApproval): void {

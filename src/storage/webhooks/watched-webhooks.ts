@@ -86,7 +86,7 @@ export interface FailingWebhookRow {
   readonly clientId: string
   readonly webhookId: string
   readonly consecutiveFailures: number
-  /** Whether it has failed for so long, or so many times, that somebody should be called. */
+  /** Whether it has failed 20 times in a row, or for 10 minutes. */
   readonly isLong: boolean
 }
 

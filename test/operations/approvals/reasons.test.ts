@@ -84,7 +84,7 @@ test('the table of approvals has no reason in clear', async () => {
     service.database,
     `select t::text as "row" from approval t`,
   )
-  const [hex] = [Buffer.from('Ticket that nobody').toString('hex')]
+  const hex = Buffer.from('Ticket that nobody').toString('hex')
   for (const { row } of rows) assert.ok(!row.includes('Ticket') && !row.includes(hex))
 })
 

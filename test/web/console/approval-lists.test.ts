@@ -138,6 +138,6 @@ test('a request that cannot be read is listed so, and its page offers no approva
   const page = await browser.visit(`${service.url('')}/console/approvals/${approvalId}`)
   assert.equal(page.status, 200, page.text)
   assert.match(page.text, /The request cannot be read: its key is not in the HSM\./)
-  assert.match(page.text, /Nobody can approve what cannot be read/)
+  assert.match(page.text, /This request cannot be read or approved/)
   assert.doesNotMatch(page.text, /<button>Approve/)
 })

@@ -149,6 +149,9 @@ function tokenErrorFaults({ method }: Sent, { headers, status, text }: Answered)
 
 const problemMembers = ['type', 'title', 'status', 'code', 'detail', 'requestId', 'errors']
 
+/** The members that one code alone has. */
+const membersOfCode: Record<string, readonly string[]> = { card_already_replaced: ['replacedBy'] }
+
 function problemFaults({ method }: Sent, { headers, status, text }: Answered): string[] {
   if (headers['content-type'] !== 'application/problem+json; charset=utf-8') {
     return [`${status} as ${headers['content-type']}`]
@@ -156,12 +159,15 @@ function problemFaults({ method }: Sent, { headers, status, text }: Answered): s
   if (method === 'HEAD') return text === '' ? [] : ['a body on HEAD']
   const problem = JSON.parse(text)
   const kind = problemKinds[problem.code as keyof typeof problemKinds]
+  const own = membersOfCode[problem.code] ?? []
+  const known = [...problemMembers, ...own]
   const checks: readonly (readonly [boolean, string])[] = [
     [kind?.status === status && problem.status === status, 'another status than its code'],
     [kind?.title === problem.title, 'another title than its code'],
     [problem.type === `/problems/${problem.code}`, 'another type than its code'],
     [problem.requestId === headers['x-request-id'], 'another requestId than its header'],
-    [Object.keys(problem).every((name) => problemMembers.includes(name)), 'unknown members'],
+    [Object.keys(problem).every((name) => known.includes(name)), 'unknown members'],
+    [own.every((name) => name in problem), 'without the members of its code'],
     [problem.code !== 'validation_failed' || isErrorList(problem.errors), 'no list of errors'],
     [status !== 401 || /^Bearer/.test(String(headers['www-authenticate'])), 'no WWW-Authenticate'],
     [

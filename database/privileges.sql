@@ -37,10 +37,9 @@ grant delete on pin_envelope to :"service";
 -- Charts of authorizations.
 grant insert, update, delete on authorization_count, authorization_hour_count to :"service";
 
--- Event streams and deliveries.
+-- Streams and deliveries.
 grant insert, update, delete on
-  event_stream,
-  decision_stream,
+  client_stream,
   webhook,
   webhook_former_secret,
   delivery,

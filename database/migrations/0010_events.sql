@@ -103,11 +103,13 @@ create table feed_head (
   last_position bigint not null check (last_position >= 0)
 );
 
--- Open event streams, ten slots for each client. A slot whose lease has expired is free.
-create table event_stream (
+-- The open streams of clients, ten slots for each client and scope: the right that the stream needs.
+-- A slot whose lease has expired is free.
+create table client_stream (
   client_id text not null,
+  scope text not null check (scope in ('events.read', 'decisions.write')),
   slot integer not null check (slot > 0),
   holder uuid not null,
   leased_until timestamptz not null,
-  primary key (client_id, slot)
+  primary key (client_id, scope, slot)
 );

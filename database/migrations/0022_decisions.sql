@@ -167,12 +167,3 @@ select public_token as "publicToken", decision_id as "decisionId", client_id as 
   held_currency_code as "heldCurrencyCode", deadline, called_answer as "calledAnswer"
 from decision
 where concluded_at is null and purpose = 'authorize';
-
--- The open streams of clients, ten slots for each. A slot whose lease has expired is free.
-create table decision_stream (
-  client_id text not null,
-  slot integer not null check (slot > 0),
-  holder uuid not null,
-  leased_until timestamptz not null,
-  primary key (client_id, slot)
-);

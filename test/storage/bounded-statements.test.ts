@@ -76,6 +76,7 @@ import { findTries } from '../../src/storage/cards/tries.ts'
 import * as chipCommands from '../../src/storage/chips/commands.ts'
 import { findChip } from '../../src/storage/chips/find-chip.ts'
 import { expireAssertions } from '../../src/storage/clients/assertions.ts'
+import { claimStream } from '../../src/storage/clients/streams.ts'
 import { listCalledAnswers } from '../../src/storage/decisions/calls.ts'
 import {
   concludeDecision,
@@ -97,10 +98,7 @@ import {
 import { findDecision, listDecisions } from '../../src/storage/decisions/records.ts'
 import { expireDecisions } from '../../src/storage/decisions/retention.ts'
 import { expireSigningKeys } from '../../src/storage/decisions/signing-keys.ts'
-import {
-  claimStream as claimDecisionStream,
-  listWaitingRequests,
-} from '../../src/storage/decisions/streams.ts'
+import { listWaitingRequests } from '../../src/storage/decisions/streams.ts'
 import type {
   Connection,
   Database,
@@ -110,7 +108,6 @@ import type {
 } from '../../src/storage/engine/database.ts'
 import { readFunctionFiles } from '../../src/storage/engine/functions.ts'
 import { splitStatements } from '../../src/storage/engine/statements.ts'
-import { claimStream } from '../../src/storage/events/feed.ts'
 import {
   listUnpublishedEvents,
   markPublished,
@@ -566,7 +563,6 @@ const calls: readonly ((database: Database, limit: number) => Promise<unknown>)[
   (database, limit) => expirePayments(database, 30, limit),
   (database, limit) => expireDecisions(database, 30, limit),
   (database, limit) => expireSigningKeys(database, limit),
-  (database) => claimDecisionStream(database, 'client-7', holder, { slots: 10, seconds: 60 }),
   (database, limit) => listOverdueDecisions(database, 0, null, limit),
   (database) => findPendingDecision(database, token, claimId),
   ...decisionFilters.map(
@@ -609,7 +605,14 @@ const calls: readonly ((database: Database, limit: number) => Promise<unknown>)[
   (database, limit) => queueUndelivered(database, reference, limit),
   (database, limit) => listDueDeliveries(database, reference, [], limit),
   (database, limit) => recordTries(database, reference, triedUpTo(limit)),
-  (database) => claimStream(database, 'client-7', holder, { slots: 10, seconds: 60 }),
+  (database) =>
+    claimStream(database, {
+      clientId: 'client-7',
+      scope: 'events.read',
+      holder,
+      slots: 10,
+      seconds: 60,
+    }),
   (database, limit) => deleteRetiredFingerprints(database, 1, 0, limit),
   (database, limit) => markPublished(database, publishedUpTo(limit)),
   // What changes a single card.

@@ -37,7 +37,7 @@ const switches = {
   event: ages('occurred_at'),
   published_event: ages('published_at'),
   delivery: ages('created_at'),
-  event_stream: ages('leased_until'),
+  client_stream: ages('leased_until'),
   pan_fingerprint: { column: 'key_version', due: '1', notDue: '2' },
   card_limit: { column: 'forget_on_day', due: '10', notDue: '100000' },
   client_limit: { column: 'forget_on_day', due: '10', notDue: '100000' },
@@ -172,8 +172,9 @@ const fills = (to: Due): string[] => [
   `insert into delivery_group (client_id, webhook_id, group_key, pending, due_at)
    select '${clientId}', '${webhookId}', ${token}, 1, now()
    from generate_series(${rowsEach} + 1, ${2 * rowsEach}) as n`,
-  `insert into event_stream (client_id, slot, holder, leased_until)
-   select 'client-' || n / 10, n % 10 + 1, gen_random_uuid(), ${switches.event_stream[to]} from ${numbers}`,
+  `insert into client_stream (client_id, scope, slot, holder, leased_until)
+   select 'client-' || n / 10, 'events.read', n % 10 + 1, gen_random_uuid(), ${switches.client_stream[to]}
+   from ${numbers}`,
   `insert into hsm_key (key_name, key_version, state, key_block, key_check_value, retired_at)
    values ('pan-fingerprint', 1, 'retired', '', '', now() - interval '1 day')`,
   `insert into pan_fingerprint (pan_fingerprint, public_token, key_version)

@@ -4,7 +4,7 @@ import { toMembers } from '../../domain/members.ts'
 import { Problem } from '../../domain/problem.ts'
 import { guardedRequests, type OutboundRules } from '../../outbound/guarded-request.ts'
 import { TargetRefused } from '../../outbound/resolve-host.ts'
-import { hasOpenStream } from '../../storage/decisions/endpoints.ts'
+import { hasStream } from '../../storage/clients/streams.ts'
 import type { Database } from '../../storage/engine/database.ts'
 import { answerBytesMax } from './parse-answer.ts'
 import { PostFailed, postDecision } from './post-decision.ts'
@@ -39,7 +39,7 @@ export async function pingEndpoint(
 ): Promise<void> {
   if (url === null) {
     // A stream is opened by the client with its own token, which proves as much as a signature.
-    if (await hasOpenStream(database, clientId)) return
+    if (await hasStream(database, clientId, 'decisions.write')) return
     throw refusePing(
       'The client has no open stream. Start pinfold decisions listen --exec FILE, ' +
         'or register a URL.',

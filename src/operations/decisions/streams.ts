@@ -1,15 +1,11 @@
-import { randomUUID } from 'node:crypto'
 import { Problem } from '../../domain/problem.ts'
+import { releaseStream } from '../../storage/clients/streams.ts'
 import type { DecisionKey } from '../../storage/decisions/calls.ts'
 import * as stored from '../../storage/decisions/streams.ts'
 import type { Database } from '../../storage/engine/database.ts'
+import { claimSlot, renewEveryMs, renewSlots } from '../events/stream-slots.ts'
 import type { CalledAnswers } from './calls.ts'
 
-/** The maximum number of open streams of a client, over all processes. */
-const streamsMax = 10
-const leaseSeconds = 30
-/** How often the rights of the clients are checked again. */
-const renewEveryMs = 10_000
 const pollMs = 25
 /** An embedded database has one process: offers tell of every request. */
 const embeddedPollMs = 1_000
@@ -92,9 +88,10 @@ export function createDecisionStreams(
     },
     async open(clientId, expiresAt) {
       if (isClosed) throw new Problem('unavailable')
-      const stream = createStream(clientId, await claimSlot(database, clientId), expiresAt)
+      const holder = await claimSlot(database, clientId, 'decisions.write')
+      const stream = createStream(clientId, holder, expiresAt)
       if (isClosed) {
-        await stored.releaseStream(database, clientId, stream.holder)
+        await releaseStream(database, clientId, holder)
         throw new Problem('unavailable')
       }
       streams.add(stream)
@@ -147,23 +144,6 @@ function endStream(stream: OpenStream): void {
   stream.notify?.()
 }
 
-/**
- * @returns the holder of the slot.
- * @throws `Problem` `rate_limited` if none is free.
- */
-async function claimSlot(database: Database, clientId: string): Promise<string> {
-  const holder = randomUUID()
-  const lease = { slots: streamsMax, seconds: leaseSeconds }
-  // If two claim a slot at once, one gets it, and the other looks for the next one.
-  for (let attempt = 0; attempt <= streamsMax; attempt += 1) {
-    if (await stored.claimStream(database, clientId, holder, lease)) return holder
-  }
-  throw new Problem('rate_limited', {
-    detail: `The limit of ${streamsMax} open streams of a client is reached.`,
-    retryAfterSeconds: leaseSeconds,
-  })
-}
-
 /** Leaves to other streams what a stream has taken, and releases its slot. */
 async function leaveRequests({ database }: StreamContext, stream: OpenStream): Promise<void> {
   const { clientId, holder, unanswered, watching } = stream
@@ -171,7 +151,7 @@ async function leaveRequests({ database }: StreamContext, stream: OpenStream): P
   if (unanswered.size > 0) {
     await stored.giveRequestsBack(database, [...unanswered.values()], holder)
   }
-  await stored.releaseStream(database, clientId, holder)
+  await releaseStream(database, clientId, holder)
 }
 
 /** Passes on what the stream has taken, until the stream or its time ends. */
@@ -227,7 +207,7 @@ function watchRequests(
   const look = async (): Promise<void> => {
     if (performance.now() >= renewAtMs) {
       renewAtMs = performance.now() + renewMs
-      await renewSlots(database, streams)
+      for (const stream of await renewSlots(database, streams)) endStream(stream)
     }
     const leftForMs = await passRequestsOn(context, streams)
     nextRestMs = Math.min(restMs, leftForMs)
@@ -264,16 +244,6 @@ function watchRequests(
       await looking
     },
   }
-}
-
-/**
- * A client without the right to decide loses its streams; so does one whose slot was taken over.
- */
-async function renewSlots(database: Database, streams: ReadonlySet<OpenStream>): Promise<void> {
-  const leased = [...streams]
-  const holders = leased.map(({ holder }) => holder)
-  const renewed = await stored.renewStreams(database, holders, leaseSeconds)
-  for (const stream of leased) if (!renewed.has(stream.holder)) endStream(stream)
 }
 
 /**

@@ -1,15 +1,11 @@
 import { randomUUID } from 'node:crypto'
 import { expireCounts, expireHourCounts } from '../../storage/authorizations/counts.ts'
 import { expireAuthorizations } from '../../storage/authorizations/records.ts'
+import { expireStreams } from '../../storage/clients/streams.ts'
 import { expireDecisions } from '../../storage/decisions/retention.ts'
 import type { Database } from '../../storage/engine/database.ts'
 import { claimLease } from '../../storage/engine/leases.ts'
-import {
-  expireFeed,
-  expireOutbox,
-  expireStreams,
-  listFeeds,
-} from '../../storage/events/retention.ts'
+import { expireFeed, expireOutbox, listFeeds } from '../../storage/events/retention.ts'
 import {
   deleteFeedSlice,
   deleteSlice,

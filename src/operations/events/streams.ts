@@ -1,14 +1,10 @@
-import { randomUUID } from 'node:crypto'
 import { Problem } from '../../domain/problem.ts'
+import { releaseStream } from '../../storage/clients/streams.ts'
 import type { Database } from '../../storage/engine/database.ts'
 import * as storedFeed from '../../storage/events/feed.ts'
 import { type EventFilter, type EventRecord, eventRecord, positionAfter } from './events.ts'
+import { claimSlot, renewEveryMs, renewSlots } from './stream-slots.ts'
 
-/** The maximum number of open streams of a client, over all processes. */
-const streamsMax = 10
-const leaseSeconds = 30
-/** How often the rights of the clients are checked again. */
-const renewEveryMs = 10_000
 const pollMs = 100
 const heartbeatMs = 15_000
 const pageSize = 100
@@ -50,9 +46,9 @@ export function createEventStreams(
       const newest = after === null ? await storedFeed.findNewestEvent(database, clientId) : null
       const position =
         after === null ? (newest?.position ?? '0') : await positionAfter(database, clientId, after)
-      const holder = await claimSlot(database, clientId)
+      const holder = await claimSlot(database, clientId, 'events.read')
       if (isClosed) {
-        await storedFeed.releaseStream(database, clientId, holder)
+        await releaseStream(database, clientId, holder)
         throw new Problem('unavailable')
       }
       const stream: OpenStream = {
@@ -70,7 +66,7 @@ export function createEventStreams(
       watch.start()
       const finish = async () => {
         if (!streams.delete(stream)) return
-        await storedFeed.releaseStream(database, clientId, holder).catch(onError)
+        await releaseStream(database, clientId, holder).catch(onError)
       }
       const end = () => {
         endStream(stream)
@@ -112,23 +108,6 @@ function notifyReader(stream: OpenStream): void {
 function endStream(stream: OpenStream): void {
   stream.isOver = true
   notifyReader(stream)
-}
-
-/**
- * @returns the holder of the slot.
- * @throws `Problem` `rate_limited` if none is free.
- */
-async function claimSlot(database: Database, clientId: string): Promise<string> {
-  const holder = randomUUID()
-  const lease = { slots: streamsMax, seconds: leaseSeconds }
-  // If two claim a slot at once, one gets it, and the other looks for the next one.
-  for (let attempt = 0; attempt <= streamsMax; attempt += 1) {
-    if (await storedFeed.claimStream(database, clientId, holder, lease)) return holder
-  }
-  throw new Problem('rate_limited', {
-    detail: `The limit of ${streamsMax} open streams of a client is reached.`,
-    retryAfterSeconds: leaseSeconds,
-  })
 }
 
 /** Reads from the stream's position, and waits for more, until the stream or its time ends. */
@@ -193,12 +172,7 @@ function watchFeeds(
   const look = async (): Promise<void> => {
     if (performance.now() >= renewAtMs) {
       renewAtMs = performance.now() + renewMs
-      // A client without the right to read loses its streams; so does one whose slot was taken
-      // over.
-      const leased = [...streams]
-      const holders = leased.map(({ holder }) => holder)
-      const renewed = await storedFeed.renewStreams(database, holders, leaseSeconds)
-      for (const stream of leased.filter(({ holder }) => !renewed.has(holder))) endStream(stream)
+      for (const stream of await renewSlots(database, streams)) endStream(stream)
     }
     const clientIds = [...new Set([...streams].map(({ clientId }) => clientId))]
     if (clientIds.length === 0) return

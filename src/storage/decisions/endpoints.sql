@@ -117,14 +117,6 @@ where degraded_since is not null
 order by degraded_since
 limit :limit;
 
--- Whether the client has an open stream, in any process.
--- name: has_decision_stream
-select exists (
-  select 1
-  from decision_stream
-  where client_id = :clientId and leased_until > now()
-) as "isOpen";
-
 -- What is in force for a product: its own versions, and those for all products of the client.
 -- name: list_decision_endpoints_in_force
 select found.*, named.role

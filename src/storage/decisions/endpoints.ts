@@ -226,12 +226,6 @@ export const findEndpointVersion = async (
   return row && toEndpoint(row)
 }
 
-const selectStream = declare<{ clientId: string }, { isOpen: boolean }>('has_decision_stream')
-
-/** Whether the client has an open stream, in any process. */
-export const hasOpenStream = async (connection: Connection, clientId: string): Promise<boolean> =>
-  firstRow(await selectStream(connection, { clientId }))?.isOpen ?? false
-
 /** The part of a version that is in force. */
 export type EndpointRole = 'enforced' | 'previous' | 'shadow'
 

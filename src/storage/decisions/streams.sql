@@ -1,4 +1,4 @@
--- The streams on which clients take requests, and the requests that wait for one.
+-- Requests that wait for a stream of their client.
 
 -- Endpoints without a URL only: what goes to a URL is on no stream.
 -- name: list_waiting_requests
@@ -36,38 +36,6 @@ update decision
 set taken_by = null
 where public_token = any(:publicTokens) and decision_id = any(:decisionIds::uuid[])
   and concluded_at is null and called_answer is null and taken_by = :holder;
-
--- name: claim_decision_stream
-with claimed as (
-  insert into decision_stream (client_id, slot, holder, leased_until)
-  select :clientId, slot, :holder, now() + make_interval(secs => :seconds)
-  from generate_series(1, :slots::integer) as slot
-  where not exists (
-    select 1
-    from decision_stream taken
-    where taken.client_id = :clientId and taken.slot = slot.slot and taken.leased_until > now()
-  )
-  order by random()
-  limit 1
-  on conflict (client_id, slot) do update
-  set holder = excluded.holder, leased_until = excluded.leased_until
-  where excluded.leased_until - decision_stream.leased_until >= make_interval(secs => :seconds)
-  returning slot
-)
-select slot
-from claimed;
-
--- name: renew_decision_streams
-update decision_stream
-set leased_until = now() + make_interval(secs => :seconds)
-from client
-where holder = any(:holders::uuid[]) and client.client_id = decision_stream.client_id
-  and client.active and 'decisions.write' = any(client.scopes)
-returning holder;
-
--- name: release_decision_stream
-delete from decision_stream
-where client_id = :clientId and holder = :holder;
 
 -- name: find_request_progress
 select taken_by is not null as "isTaken", called_answer is not null as "isAnswered"

@@ -20,11 +20,8 @@ where lease_name = :leaseName and holder = :holder;
 -- name: free_leases
 delete from lease;
 
--- name: free_event_streams
-delete from event_stream;
-
--- name: free_decision_streams
-delete from decision_stream;
+-- name: free_streams
+delete from client_stream;
 
 -- name: free_delivery_queues
 update delivery_queue

@@ -29,15 +29,13 @@ export const releaseLease = async (
 }
 
 const deleteLeases = declare<object>('free_leases')
-const deleteStreams = declare<object>('free_event_streams')
-const deleteDecisionStreams = declare<object>('free_decision_streams')
+const deleteStreams = declare<object>('free_streams')
 const freeQueues = declare<object>('free_delivery_queues')
 
 /** Releases all leases of earlier processes. Only for a process that is alone on the database. */
 export async function freeEveryLease(connection: Connection): Promise<void> {
   await deleteLeases(connection, {})
   await deleteStreams(connection, {})
-  await deleteDecisionStreams(connection, {})
   await freeQueues(connection, {})
 }
 

@@ -54,35 +54,3 @@ limit 1;
 select client_id as "clientId", last_position::text as "lastPosition"
 from feed_head
 where client_id = any(:clientIds);
-
--- name: claim_event_stream
-with claimed as (
-  insert into event_stream (client_id, slot, holder, leased_until)
-  select :clientId, slot, :holder, now() + make_interval(secs => :seconds)
-  from generate_series(1, :slots::integer) as slot
-  where not exists (
-    select 1
-    from event_stream taken
-    where taken.client_id = :clientId and taken.slot = slot.slot and taken.leased_until > now()
-  )
-  order by random()
-  limit 1
-  on conflict (client_id, slot) do update
-  set holder = excluded.holder, leased_until = excluded.leased_until
-  where excluded.leased_until - event_stream.leased_until >= make_interval(secs => :seconds)
-  returning slot
-)
-select slot
-from claimed;
-
--- name: renew_event_streams
-update event_stream
-set leased_until = now() + make_interval(secs => :seconds)
-from client
-where holder = any(:holders::uuid[]) and client.client_id = event_stream.client_id
-  and client.active and 'events.read' = any(client.scopes)
-returning holder;
-
--- name: release_event_stream
-delete from event_stream
-where client_id = :clientId and holder = :holder;

@@ -1,4 +1,4 @@
--- Deletion from the outbox, the feeds and the event streams, some rows at a time.
+-- Deletion from the outbox and the feeds, some rows at a time.
 
 -- name: delete_old_outbox_events
 select delete_old_outbox_events(p_days => :days, p_limit => :limit) as "count";
@@ -18,11 +18,3 @@ select delete_old_feed_events(
   p_before_day => :beforeDay,
   p_limit => :limit
 )::text as "position";
-
--- name: prune_event_streams
-delete from event_stream
-where leased_until < now() - interval '1 hour';
-
--- name: prune_decision_streams
-delete from decision_stream
-where leased_until < now() - interval '1 hour';

@@ -67,12 +67,3 @@ export const expireFeed = async (
   })
   return firstRow(rows)?.position ?? null
 }
-
-const deleteEndedStreams = declare('prune_event_streams')
-const deleteEndedDecisionStreams = declare('prune_decision_streams')
-
-/** Releases the slots of streams that ended without releasing them. */
-export const expireStreams = async (connection: Connection): Promise<void> => {
-  await deleteEndedStreams(connection, {})
-  await deleteEndedDecisionStreams(connection, {})
-}

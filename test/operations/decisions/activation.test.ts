@@ -224,9 +224,9 @@ test('an endpoint without a URL is put in force while the client has an open str
   const lease = (seconds: number) =>
     sql(
       fresh.database,
-      `insert into decision_stream (client_id, slot, holder, leased_until)
-      values ('demo-client', 1, $1::uuid, now() + make_interval(secs => $2))
-      on conflict (client_id, slot) do update set leased_until = excluded.leased_until
+      `insert into client_stream (client_id, scope, slot, holder, leased_until)
+      values ('demo-client', 'decisions.write', 1, $1::uuid, now() + make_interval(secs => $2))
+      on conflict (client_id, scope, slot) do update set leased_until = excluded.leased_until
       returning slot`,
       [randomUUID(), seconds],
     )

@@ -26,7 +26,7 @@ before(async () => {
 })
 
 const countStreams = async () =>
-  (await sql(service.database, 'select slot from decision_stream')).length
+  (await sql(service.database, 'select slot from client_stream')).length
 
 /** Answers what comes on a stream, until it is stopped. */
 const follow = (rule: (request: DecisionRequest) => DecisionAnswer | null) => {

@@ -187,7 +187,7 @@ for (const { name, open, skip } of databaseEngines) {
       const readers = await Promise.all(Array.from({ length: 10 }, () => openReader(streams)))
       await assert.rejects(streams.open('demo-client', inAnHour()), { code: 'rate_limited' })
       readers[0]?.end()
-      await until(async () => (await sql(database, 'select 1 from decision_stream')).length === 9)
+      await until(async () => (await sql(database, 'select 1 from client_stream')).length === 9)
       await openReader(streams)
     })
 
@@ -217,7 +217,7 @@ for (const { name, open, skip } of databaseEngines) {
       const { decisionId } = await begin()
       await until(() => reader.ids.includes(decisionId))
       await streams.close()
-      assert.deepEqual(await sql(database, 'select holder from decision_stream'), [])
+      assert.deepEqual(await sql(database, 'select holder from client_stream'), [])
       const [row] = await sql<{ taken: string | null }>(
         database,
         'select taken_by as taken from decision where decision_id = $1::uuid',

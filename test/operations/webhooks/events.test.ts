@@ -119,7 +119,7 @@ test('a live reader gets only what happens from now on, of the types that it wan
 test('a client has ten streams at most, over all processes, and gets one back that it lets go', async () => {
   const token = await service.token()
   await until(
-    async () => (await sql(service.database, 'select slot from event_stream')).length === 0,
+    async () => (await sql(service.database, 'select slot from client_stream')).length === 0,
   )
   const readers = await Promise.all(
     Array.from({ length: 10 }, () => openLiveReader(port, { token })),
@@ -133,7 +133,7 @@ test('a client has ten streams at most, over all processes, and gets one back th
   assert.equal((await openLiveReader(port, { token })).status, 429)
   readers[0]?.kill()
   await until(
-    async () => (await sql(service.database, 'select slot from event_stream')).length === 9,
+    async () => (await sql(service.database, 'select slot from client_stream')).length === 9,
   )
   const again = await openLiveReader(port, { token })
   assert.equal(again.status, 200)
@@ -145,7 +145,7 @@ test('a stream ends when its token does, and when its client is disabled', async
     for await (const _ of events);
   }
   await until(
-    async () => (await sql(service.database, 'select slot from event_stream')).length === 0,
+    async () => (await sql(service.database, 'select slot from client_stream')).length === 0,
   )
   const streams = createEventStreams(service.database, () => undefined, { renewMs: 500 })
   const filter = { after: null, types: null }
@@ -160,7 +160,7 @@ test('a stream ends when its token does, and when its client is disabled', async
 })
 
 test('a stream that was being opened as the service stops is refused and keeps no slot', async () => {
-  const slots = `select slot from event_stream where client_id = 'demo-other-client'`
+  const slots = `select slot from client_stream where client_id = 'demo-other-client'`
   const streams = createEventStreams(service.database, () => undefined)
   const filter = { after: null, types: null }
   const opening = streams.open('demo-other-client', filter, new Date(Date.now() + 60_000))

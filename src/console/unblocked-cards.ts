@@ -1,9 +1,9 @@
 import type { Static } from 'typebox'
 import { type Html, html } from '../listeners/http/html.ts'
 import type { UnblockedCardSchema } from '../listeners/private/schemas/cards.ts'
+import { cardLink } from './card-links.ts'
 import { badge } from './desk-parts.ts'
 import { type Column, renderTable } from './listing.ts'
-import { path } from './screen.ts'
 import { shares } from './screens/shares.ts'
 
 type UnblockedCard = Static<typeof UnblockedCardSchema>
@@ -34,8 +34,7 @@ const columns: readonly Column<UnblockedCard>[] = [
   {
     title: 'Card',
     kind: 'name',
-    cell: ({ publicToken }) =>
-      html`<a href="${path`/console/cards/${publicToken}`}">${publicToken}</a>`,
+    cell: ({ publicToken }) => cardLink(publicToken),
   },
   {
     title: 'Outcome',

@@ -6,9 +6,10 @@ import { describeTransaction, type TransactionMembers } from '../../domain/trans
 import { type Content, type Html, html } from '../../listeners/http/html.ts'
 import type { TimelineEntrySchema } from '../../listeners/private/schemas/cards.ts'
 import { writeMoney } from '../amounts.ts'
+import { authorizationPath, cardLink, paymentPath } from '../card-links.ts'
 import { badge } from '../desk-parts.ts'
 import { path, type Visit } from '../screen.ts'
-import { authorizationPath, paymentPath, stateBadge } from './payment-parts.ts'
+import { stateBadge } from './payment-parts.ts'
 import { left } from './tries-left.ts'
 
 export type Act = NonNullable<Static<typeof TimelineEntrySchema>['act']>
@@ -90,9 +91,7 @@ const otherCards: Readonly<Record<string, string>> = {
 function describeOtherCard(event: EventFacts): Content {
   const links = Object.entries(otherCards).flatMap(([name, words]) => {
     const token = event[name]
-    return typeof token === 'string'
-      ? [html`${words} <a href="${path`/console/cards/${token}`}">${token}</a> `]
-      : []
+    return typeof token === 'string' ? [html`${words} ${cardLink(token)} `] : []
   })
   return links.length > 0 && links
 }

@@ -4,7 +4,8 @@ import { isPublicToken } from '../../domain/identifiers.ts'
 import { toMembers } from '../../domain/members.ts'
 import { type Content, type Html, html } from '../../listeners/http/html.ts'
 import type { ApprovalSchema } from '../../listeners/private/schemas/approvals.ts'
-import { path, type Visit } from '../screen.ts'
+import { cardLink } from '../card-links.ts'
+import type { Visit } from '../screen.ts'
 
 type Approval = Static<typeof ApprovalSchema>
 type Members = Readonly<Record<string, unknown>>
@@ -94,9 +95,7 @@ export const codes = (list: readonly string[]): Content =>
   list.length === 0
     ? html`<span class="fine">none</span>`
     : list.map((each) =>
-        isPublicToken(each)
-          ? html`<a href="${path`/console/cards/${each}`}">${each}</a> `
-          : html`<code>${each}</code> `,
+        isPublicToken(each) ? [cardLink(each), ' '] : html`<code>${each}</code> `,
       )
 
 function text(value: unknown): Html {

@@ -5,6 +5,7 @@ import { withoutUuids } from '../../domain/pan.ts'
 import { isPersonId } from '../../domain/person.ts'
 import { type Content, html } from '../../listeners/http/html.ts'
 import type { OperatorEntrySchema } from '../../listeners/private/schemas/audit-log.ts'
+import { cardLink } from '../card-links.ts'
 import { badge, instantInRow, renderActor } from '../desk-parts.ts'
 import { type Column, renderTable } from '../listing.ts'
 import { path, type Visit } from '../screen.ts'
@@ -130,7 +131,7 @@ const subjectPages: Readonly<Record<string, (subject: string) => string>> = {
 /** Renders the subject of an act, which links to its page. */
 function renderSubject({ act, clientId, publicToken, subject }: OperatorEntry): Content {
   if (publicToken !== null) {
-    return html`Card <a href="${path`/console/cards/${publicToken}`}">${publicToken}</a>`
+    return html`Card ${cardLink(publicToken)}`
   }
   // Of a sign-in, the person is in the column before.
   if (subject === null || subject === clientId) return null

@@ -4,10 +4,11 @@ import { describeDecline } from '../../domain/decline-words.ts'
 import { type Content, type Html, html } from '../../listeners/http/html.ts'
 import { RecordedAuthorizationSchema } from '../../listeners/private/schemas/card-authorizations.ts'
 import { writeMoney } from '../amounts.ts'
+import { cardLink, cardPlace, paymentPath } from '../card-links.ts'
 import { badge, instant } from '../desk-parts.ts'
 import { path, type Screen } from '../screen.ts'
 import { checksWaterfall } from './checks-waterfall.ts'
-import { cardPlace, merchantFacts, merchantName, paymentPath } from './payment-parts.ts'
+import { merchantFacts, merchantName } from './payment-parts.ts'
 
 type Authorization = Static<typeof RecordedAuthorizationSchema>
 
@@ -107,7 +108,7 @@ function answerFacts(found: Authorization): Content {
   const { approved, control, declinedBy, declineReason, publicToken, retry } = found
   return html`<dl class="facts">
     <dt>Card</dt>
-    <dd><a href="${path`/console/cards/${publicToken}`}">${publicToken}</a></dd>
+    <dd>${cardLink(publicToken)}</dd>
     <dt>Answer</dt>
     <dd>
       ${badge(approved ? 'Approved' : 'Declined', approved ? 'good' : 'bad')}

@@ -5,12 +5,12 @@ import { responseCodes } from '../../domain/response-code.ts'
 import { type Content, type Html, html } from '../../listeners/http/html.ts'
 import { FoundAuthorizationSchema } from '../../listeners/private/schemas/all-authorizations.ts'
 import { writeMoney } from '../amounts.ts'
+import { authorizationPath, cardLink } from '../card-links.ts'
 import { badge, instantInRow, renderActor } from '../desk-parts.ts'
 import { filterFault, listFiltered } from '../filters.ts'
 import { type KnownName, listKnownClients, renderKnownNames } from '../known-names.ts'
 import { type Column, pages, renderTable } from '../listing.ts'
 import { path, type Screen, type Visit } from '../screen.ts'
-import { authorizationPath } from './payment-parts.ts'
 
 const FoundSchema = Type.Array(FoundAuthorizationSchema)
 type Found = Static<typeof FoundAuthorizationSchema>
@@ -141,8 +141,7 @@ const columns: readonly Column<Found>[] = [
   },
   {
     title: 'Card',
-    cell: ({ publicToken }) =>
-      html`<a href="${path`/console/cards/${publicToken}`}">${publicToken}</a>`,
+    cell: ({ publicToken }) => cardLink(publicToken),
   },
   {
     title: 'Merchant',

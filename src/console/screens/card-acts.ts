@@ -1,4 +1,5 @@
 import { type Content, type Html, html } from '../../listeners/http/html.ts'
+import { cardPath } from '../card-links.ts'
 import { isRefused, readKept, reasonField } from '../fields.ts'
 import { formFields, path, type Visit } from '../screen.ts'
 import { type ActName, actNames, type CardAct, type CardFacts } from './card-act.ts'
@@ -113,7 +114,7 @@ export function actions(visit: Visit, facts: CardFacts): Html {
 }
 
 function actForm(visit: Visit, facts: CardFacts, name: ActName, look: string): Html {
-  const action = `${path`/console/cards/${facts.card.publicToken}`}/${name}`
+  const action = `${cardPath(facts.card.publicToken)}/${name}`
   const isOpened = isRefused(visit, action) || visit.query.act === name
   const { fields, hint, name: title } = acts[name]
   return html`<details class="act ${look}" id="act-${name.replace('/', '-')}" name="act"${

@@ -5,7 +5,8 @@ import type {
   PossibleActsSchema,
   SuccessorOfAnyClientSchema,
 } from '../../listeners/private/schemas/card-life-acts.ts'
-import { type ApiAnswer, type Notice, path } from '../screen.ts'
+import { cardPath } from '../card-links.ts'
+import type { ApiAnswer, Notice } from '../screen.ts'
 import type { ActName, Card, CardAct, CardFacts, ReadTyped } from './card-act.ts'
 
 type PossibleActs = Static<typeof PossibleActsSchema>
@@ -183,6 +184,6 @@ function describeReplacement({ body }: ApiAnswer): Pick<Notice, 'lines' | 'link'
   const pin = pinMoved ? 'the same PIN' : 'a new PIN'
   return {
     lines: [`The card is replaced by card ${publicToken}. ${state}, and has ${pin}.`],
-    link: { href: path`/console/cards/${publicToken}`, text: `Open card ${publicToken}` },
+    link: { href: cardPath(publicToken), text: `Open card ${publicToken}` },
   }
 }

@@ -1,8 +1,8 @@
 import type { Static } from 'typebox'
 import type { CardOfHistorySchema } from '../../listeners/http/card-history-members.ts'
 import { type Content, type Html, html } from '../../listeners/http/html.ts'
+import { cardLink } from '../card-links.ts'
 import { badge, instant, statusBadge } from '../desk-parts.ts'
-import { path } from '../screen.ts'
 
 /** A card of a line. */
 export type CardOfLine = Static<typeof CardOfHistorySchema>
@@ -29,7 +29,7 @@ const lineItem = (card: CardOfLine, here: string): Html => {
         ${
           publicToken === here
             ? html`${maskedPan} <span class="fine">(this card)</span>`
-            : linkTo(publicToken, maskedPan)
+            : cardLink(publicToken, maskedPan)
         }
       </span>
       <span>${statusBadge(card)}${retiredBadge(card)}</span>
@@ -40,9 +40,6 @@ const lineItem = (card: CardOfLine, here: string): Html => {
     </p>
   </li>`
 }
-
-const linkTo = (publicToken: string, text: string): Html =>
-  html`<a href="${path`/console/cards/${publicToken}`}">${text}</a>`
 
 /** The activation of the first card of a line is a change of its status, in the timeline. */
 function activation({ activatedAt, replacementFor }: CardOfLine): Content {
@@ -60,12 +57,12 @@ export function describeSuccession(line: readonly CardOfLine[], publicToken: str
   return html`
     ${
       replaced !== undefined &&
-      html`<dt>Replaces</dt><dd>${linkTo(replaced, `Card ${replaced}`)}</dd>`
+      html`<dt>Replaces</dt><dd>${cardLink(replaced, `Card ${replaced}`)}</dd>`
     }
     ${
       successor &&
       html`<dt>Replaced by</dt>
-        <dd>${linkTo(successor.publicToken, `Card ${successor.publicToken}`)}</dd>`
+        <dd>${cardLink(successor.publicToken, `Card ${successor.publicToken}`)}</dd>`
     }`
 }
 

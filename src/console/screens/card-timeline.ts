@@ -4,11 +4,11 @@ import { toMembers } from '../../domain/members.ts'
 import { describeTransaction } from '../../domain/transaction.ts'
 import { type Content, type Html, html } from '../../listeners/http/html.ts'
 import { TimelineEntrySchema } from '../../listeners/private/schemas/cards.ts'
+import { authorizationPath } from '../card-links.ts'
 import { instantInRow, renderActor } from '../desk-parts.ts'
 import type { Visit } from '../screen.ts'
 import { type Act, describeAct, listDeliveries, listIds, type Shown } from './act-details.ts'
 import { actName } from './act-names.ts'
-import { authorizationPath } from './payment-parts.ts'
 import { left } from './tries-left.ts'
 
 export const TimelineSchema = Type.Array(TimelineEntrySchema)

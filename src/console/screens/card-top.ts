@@ -2,12 +2,12 @@ import { type DeclineReason, declineRules } from '../../domain/decline-reason.ts
 import { describeDecline } from '../../domain/decline-words.ts'
 import { describeTransaction, type TransactionMembers } from '../../domain/transaction.ts'
 import { type Content, type Html, html } from '../../listeners/http/html.ts'
+import { authorizationPath } from '../card-links.ts'
 import { instant, renderActor, statusBadge } from '../desk-parts.ts'
 import type { Visit } from '../screen.ts'
 import type { Card } from './card-act.ts'
 import { type CardOfLine, describeSuccession, retiredBadge } from './card-life.ts'
 import { describeActor } from './card-timeline.ts'
-import { authorizationPath } from './payment-parts.ts'
 
 /** Draws the card as its holder knows it, without a name. The facts beside it say the same. */
 export function cardFace({ cardStatusCode, ...card }: Card): Html {

@@ -6,6 +6,7 @@ import { RecordedAuthorizationSchema } from '../../listeners/private/schemas/car
 import { PossibleActsSchema } from '../../listeners/private/schemas/card-life-acts.ts'
 import { CardholderSchema, SupportedCardSchema } from '../../listeners/private/schemas/cards.ts'
 import { CardSpendingSchema, UsedLimitSchema } from '../../listeners/private/schemas/limits.ts'
+import { cardPath, cardsPlace, paymentsPath } from '../card-links.ts'
 import { parseAnswer, toProblem } from '../console.ts'
 import { cursorAfter, ledTo } from '../desk-parts.ts'
 import { type Act, type Page, path, type Screen, type Visit } from '../screen.ts'
@@ -16,7 +17,7 @@ import { lineSection, plasticsSection } from './card-life.ts'
 import { TimelineSchema, timelineKinds, timelineList } from './card-timeline.ts'
 import { cardFace, cardFacts, cardStatus, lastDecline } from './card-top.ts'
 import { limitsSection, spendingSection, triesSection } from './card-use.ts'
-import { cardsPlace, latestPayments } from './payment-parts.ts'
+import { latestPayments } from './payment-parts.ts'
 
 const access = 'support.read'
 
@@ -70,8 +71,7 @@ async function cardPage(visit: Visit): Promise<Page> {
             <div class="head">
               <h2 id="payments">Latest payments</h2>
               ${
-                payments.length > 0 &&
-                html`<a href="${path`/console/cards/${publicToken}/payments`}">All payments</a>`
+                payments.length > 0 && html`<a href="${paymentsPath(publicToken)}">All payments</a>`
               }
             </div>
             ${latestPayments(payments, 'The card has no payments.')}
@@ -101,7 +101,7 @@ async function timelineSection(visit: Visit, { clientId, publicToken }: Card): P
   const entries = parseAnswer(answer, TimelineSchema)
   const next = cursorAfter(answer)
   const link = (members: Readonly<Record<string, string>>) =>
-    `${path`/console/cards/${publicToken}`}?${new URLSearchParams(members)}#timeline`
+    `${cardPath(publicToken)}?${new URLSearchParams(members)}#timeline`
   const kept: Readonly<Record<string, string>> = show === undefined ? {} : { show }
   const filters = [[undefined, 'Everything'] as const, ...Object.entries(timelineKinds)].map(
     ([kind, name]) =>
@@ -140,7 +140,7 @@ export const cardActs: readonly Act[] = [
       async perform(visit, form) {
         const { reason = '' } = form
         const { publicToken = '' } = visit.params
-        const to = path`/console/cards/${publicToken}`
+        const to = cardPath(publicToken)
         const { call, describe, done, undo } = acts[name]
         const asked = call?.(form) ?? { path: name, members: {} }
         const answer = await visit.call('POST', `${path`/cards/${publicToken}`}/${asked.path}`, {
@@ -176,7 +176,7 @@ export const cardActs: readonly Act[] = [
         `This disclosure is entry ${answer.headers['audit-entry']} of the audit log. The name ` +
           'is shown once.',
       ]
-      return { to: path`/console/cards/${publicToken}`, notice: { lines } }
+      return { to: cardPath(publicToken), notice: { lines } }
     },
   },
 ]

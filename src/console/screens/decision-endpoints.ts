@@ -7,10 +7,10 @@ import {
   WatchedEndpointsSchema,
 } from '../../listeners/private/schemas/decision-endpoints.ts'
 import { writeCount } from '../amounts.ts'
+import { authorizationPath, cardLink } from '../card-links.ts'
 import { badge, instant, instantInRow } from '../desk-parts.ts'
 import { type Column, renderTable } from '../listing.ts'
 import { path, type Screen } from '../screen.ts'
-import { authorizationPath } from './payment-parts.ts'
 import { shares } from './shares.ts'
 
 type Endpoints = Static<typeof WatchedEndpointsSchema>
@@ -182,8 +182,7 @@ const failureColumns: readonly Column<Failure>[] = [
   },
   {
     title: 'Card',
-    cell: ({ publicToken }) =>
-      html`<a href="${path`/console/cards/${publicToken}`}">${publicToken}</a>`,
+    cell: ({ publicToken }) => cardLink(publicToken),
   },
   { title: 'Decided by', look: 'one-line', cell: ({ decidedBy }) => deciderNames[decidedBy] },
   {

@@ -2,6 +2,7 @@ import type { Static } from 'typebox'
 import { isPublicToken } from '../../domain/identifiers.ts'
 import { html } from '../../listeners/http/html.ts'
 import { DisclosureSchema } from '../../listeners/private/schemas/disclosures.ts'
+import { cardLink } from '../card-links.ts'
 import { badge, instantInRow, renderActor } from '../desk-parts.ts'
 import { filterFault, listFiltered } from '../filters.ts'
 import { listKnownClients, renderKnownNames } from '../known-names.ts'
@@ -81,8 +82,7 @@ const listColumns = (visit: Visit): readonly Column<Disclosure>[] => [
   },
   {
     title: 'Card',
-    cell: ({ publicToken }) =>
-      publicToken && html`<a href="${path`/console/cards/${publicToken}`}">${publicToken}</a>`,
+    cell: ({ publicToken }) => publicToken && cardLink(publicToken),
   },
   {
     title: 'Outcome',

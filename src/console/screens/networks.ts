@@ -3,6 +3,7 @@ import { isApprovalCode } from '../../domain/response-code.ts'
 import { type Content, html } from '../../listeners/http/html.ts'
 import { ZoneSchema } from '../../listeners/private/schemas/clients.ts'
 import { AdviceSchema, LinkSchema } from '../../listeners/private/schemas/links.ts'
+import { cardLink } from '../card-links.ts'
 import { badge, instant, instantInRow, renderActor } from '../desk-parts.ts'
 import { actAndReturn } from '../done.ts'
 import { type Column, list, pages, renderTable } from '../listing.ts'
@@ -192,10 +193,7 @@ const adviceColumns: readonly Column<Advice>[] = [
   { title: 'Message', look: 'one-line', cell: renderMessage },
   {
     title: 'Card',
-    cell: ({ publicToken }) =>
-      publicToken === null
-        ? 'not found'
-        : html`<a href="${path`/console/cards/${publicToken}`}">${publicToken}</a>`,
+    cell: ({ publicToken }) => (publicToken === null ? 'not found' : cardLink(publicToken)),
   },
   { title: 'Amount', kind: 'number', cell: ({ amount, currency }) => `${amount} ${currency}` },
   {

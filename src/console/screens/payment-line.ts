@@ -3,8 +3,8 @@ import type { PaymentEffect } from '../../domain/payment.ts'
 import { type Content, type Html, html } from '../../listeners/http/html.ts'
 import type { PaymentWithMessagesSchema } from '../../listeners/http/payment-schemas.ts'
 import { writeMoney } from '../amounts.ts'
+import { authorizationPath } from '../card-links.ts'
 import { instant } from '../desk-parts.ts'
-import { authorizationPath } from './payment-parts.ts'
 
 export type Payment = Static<typeof PaymentWithMessagesSchema>
 type Message = Payment['messages'][number]

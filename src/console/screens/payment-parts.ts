@@ -4,9 +4,9 @@ import type { PaymentState } from '../../domain/payment.ts'
 import { type Content, type Html, html } from '../../listeners/http/html.ts'
 import type { PaymentSchema } from '../../listeners/http/payment-schemas.ts'
 import { writeMoney } from '../amounts.ts'
+import { paymentPath } from '../card-links.ts'
 import { badge, instantInRow } from '../desk-parts.ts'
 import { type Column, renderTable } from '../listing.ts'
-import { path } from '../screen.ts'
 
 type Payment = Static<typeof PaymentSchema>
 
@@ -21,23 +21,6 @@ const states: Readonly<Record<PaymentState, readonly [string, 'good' | 'warn' | 
 /** Renders the state of a payment. */
 export const stateBadge = (state: string): Html =>
   badge(...(states[state as PaymentState] ?? [state, 'plain']))
-
-/** Returns the address of a payment's page. */
-export const paymentPath = (publicToken: string, paymentId: string): string =>
-  path`/console/cards/${publicToken}/payments/${paymentId}`
-
-/** Returns the address of an authorization's page. */
-export const authorizationPath = (publicToken: string, authorizationId: string): string =>
-  path`/console/cards/${publicToken}/authorizations/${authorizationId}`
-
-/** The list of cards, in the trail of a page. */
-export const cardsPlace = { name: 'Cards', path: '/console/search' }
-
-/** A card in the trail of a page. */
-export const cardPlace = (publicToken: string) => ({
-  name: publicToken,
-  path: path`/console/cards/${publicToken}`,
-})
 
 /** Returns the name of a merchant for a link. */
 export const merchantName = ({ id, name }: Merchant = {}): string =>

@@ -1,18 +1,12 @@
 import { type Content, html } from '../../listeners/http/html.ts'
 import { PaymentSchema, PaymentWithMessagesSchema } from '../../listeners/http/payment-schemas.ts'
 import { writeMoney } from '../amounts.ts'
+import { cardLink, cardPlace, cardsPlace, paymentsPath } from '../card-links.ts'
 import { instant } from '../desk-parts.ts'
 import { list, pages } from '../listing.ts'
 import { path, type Screen } from '../screen.ts'
 import { messageLine, type Payment, sumsBar } from './payment-line.ts'
-import {
-  cardPlace,
-  cardsPlace,
-  merchantFacts,
-  merchantName,
-  paymentsTable,
-  stateBadge,
-} from './payment-parts.ts'
+import { merchantFacts, merchantName, paymentsTable, stateBadge } from './payment-parts.ts'
 
 const access = 'support.read'
 
@@ -30,7 +24,7 @@ export const cardPaymentsScreen: Screen = {
       trail: { above: [cardsPlace, cardPlace(publicToken)], name: 'Payments' },
       body: html`<section class="payments" aria-labelledby="payments">
         <h2 id="payments">
-          Card <a href="${path`/console/cards/${publicToken}`}">${publicToken}</a>
+          Card ${cardLink(publicToken)}
         </h2>
         ${paymentsTable(entries, 'The card has no payments.')}
         ${pages(visit, next)}
@@ -56,7 +50,7 @@ export const paymentScreen: Screen = {
         above: [
           cardsPlace,
           cardPlace(publicToken),
-          { name: 'Payments', path: path`/console/cards/${publicToken}/payments` },
+          { name: 'Payments', path: paymentsPath(publicToken) },
         ],
         name: 'Payment',
       },
@@ -101,8 +95,8 @@ function facts(payment: Payment): Content {
     ${transactionType !== undefined && html`<dt>Transaction type</dt><dd>${transactionType}</dd>`}
     <dt>Card</dt>
     <dd>
-      <a href="${path`/console/cards/${publicToken}`}">${publicToken}</a>
-      · <a href="${path`/console/cards/${publicToken}/payments`}">all payments</a>
+      ${cardLink(publicToken)}
+      · <a href="${paymentsPath(publicToken)}">all payments</a>
     </dd>
     ${
       holdExpiresAt &&

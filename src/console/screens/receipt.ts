@@ -2,6 +2,7 @@ import type { AuditEntry } from '../../domain/audit-entry.ts'
 import { toMembers } from '../../domain/members.ts'
 import { isPersonId } from '../../domain/person.ts'
 import { type Content, type Html, html } from '../../listeners/http/html.ts'
+import { cardLink } from '../card-links.ts'
 import { toProblem } from '../console.ts'
 import { describeReceipt } from '../describe-receipt.ts'
 import { instant, renderActor } from '../desk-parts.ts'
@@ -104,8 +105,8 @@ async function entryFacts(visit: Visit, said: AuditEntry): Promise<Html> {
       typeof client === 'string' && renderActor(visit, client, await findName(visit, client)),
     Card:
       typeof card === 'string' &&
-      html`<a href="${path`/console/cards/${card}`}">${card}</a>
-        · <a href="${path`/console/disclosures?of=${card}`}">all of its disclosures</a>`,
+      html`${cardLink(card)} ·
+        <a href="${path`/console/disclosures?of=${card}`}">all of its disclosures</a>`,
     Outcome: [outcome, reason].filter(Boolean).join(': ').replaceAll('_', ' '),
     Device: typeof device === 'string' && html`<code>${device}</code>`,
     Entry: html`<code>${String(entry)}</code>`,

@@ -4,6 +4,7 @@ import { parseMoney } from '../../domain/money.ts'
 import { validationFailed } from '../../domain/problem.ts'
 import { html } from '../../listeners/http/html.ts'
 import { RecordedAuthorizationSchema } from '../../listeners/private/schemas/card-authorizations.ts'
+import { cardPath } from '../card-links.ts'
 import { parseAnswer } from '../console.ts'
 import { instant } from '../desk-parts.ts'
 import { actAndReturn } from '../done.ts'
@@ -175,7 +176,7 @@ export const authorizeAct: Act = {
         tone: approved ? 'good' : 'bad',
         lines: [words, ...describeChip(authorization)],
         link: {
-          href: path`/console/cards/${publicToken}`,
+          href: cardPath(publicToken),
           text: 'The page of the card shows every check.',
         },
       },

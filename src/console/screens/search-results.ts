@@ -5,10 +5,11 @@ import { describeTransaction } from '../../domain/transaction.ts'
 import { type Content, type Html, html } from '../../listeners/http/html.ts'
 import { FoundCardSchema } from '../../listeners/private/schemas/cards.ts'
 import { writeMoney } from '../amounts.ts'
+import { authorizationPath, cardPath, paymentPath } from '../card-links.ts'
 import { badge, instant, instantInRow, renderActor, statusBadge } from '../desk-parts.ts'
 import { type Column, renderTable } from '../listing.ts'
-import { path, type Visit } from '../screen.ts'
-import { authorizationPath, merchantName, paymentPath, stateBadge } from './payment-parts.ts'
+import type { Visit } from '../screen.ts'
+import { merchantName, stateBadge } from './payment-parts.ts'
 
 export const FoundCardsSchema = Type.Array(FoundCardSchema)
 export type FoundCard = Static<typeof FoundCardSchema>
@@ -31,7 +32,7 @@ const cardColumn: Column<FoundCard> = {
   title: 'Card',
   kind: 'name',
   cell: ({ maskedPan, publicToken }) =>
-    html`<a href="${path`/console/cards/${publicToken}`}" title="${publicToken}">${maskedPan}</a>`,
+    html`<a href="${cardPath(publicToken)}" title="${publicToken}">${maskedPan}</a>`,
 }
 
 const tokenColumn: Column<FoundCard> = { title: 'Token', cell: ({ publicToken }) => publicToken }

@@ -1,6 +1,7 @@
 import { isUuid } from '../../domain/identifiers.ts'
 import { holdsPan, parsePan } from '../../domain/pan.ts'
 import { type Content, html } from '../../listeners/http/html.ts'
+import { cardPath, paymentPath } from '../card-links.ts'
 import { parseAnswer } from '../console.ts'
 import { cursorAfter } from '../desk-parts.ts'
 import {
@@ -12,7 +13,6 @@ import {
   type Screen,
   type Visit,
 } from '../screen.ts'
-import { paymentPath } from './payment-parts.ts'
 import { type FoundCard, FoundCardsSchema, resultTable } from './search-results.ts'
 
 /** A possible meaning of a text: the member of the search, and its name for people. */
@@ -178,7 +178,7 @@ function leadToOnly({ results: [first, ...others] }: Found): Lead | null {
   const [card, ...more] = first?.cards ?? []
   if (!first || !card || others.length + more.length > 0) return null
   if (['publicToken', 'pan'].includes(first.reading.member)) {
-    return { to: path`/console/cards/${card.publicToken}` }
+    return { to: cardPath(card.publicToken) }
   }
   return card.payment ? { to: paymentPath(card.publicToken, card.payment.paymentId) } : null
 }

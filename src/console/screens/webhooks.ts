@@ -6,6 +6,7 @@ import {
   WatchedWebhookSchema,
 } from '../../listeners/private/schemas/webhooks.ts'
 import { writeCount } from '../amounts.ts'
+import { cardLink } from '../card-links.ts'
 import { toProblem } from '../console.ts'
 import { badge, instant, instantInRow, renderActor } from '../desk-parts.ts'
 import { field, isRefused, reasonField } from '../fields.ts'
@@ -273,8 +274,7 @@ const listDeliveryColumns = (visit: Visit, webhook: Webhook): readonly Column<De
   { title: 'Answer', cell: renderLastAnswer },
   {
     title: 'Card',
-    cell: ({ publicToken }) =>
-      publicToken && html`<a href="${path`/console/cards/${publicToken}`}">${publicToken}</a>`,
+    cell: ({ publicToken }) => publicToken && cardLink(publicToken),
   },
   {
     title: 'Attempts',

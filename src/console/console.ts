@@ -1,14 +1,10 @@
 import cookie from '@fastify/cookie'
 import type { FastifyError, FastifyReply, FastifyRequest } from 'fastify'
-import type { Static, TSchema } from 'typebox'
-import { Check } from 'typebox/value'
 import type { Scope } from '../domain/client.ts'
 import { toMembers } from '../domain/members.ts'
 import { listPersonScopes, type Person } from '../domain/person.ts'
-import { Problem, type ProblemCode } from '../domain/problem.ts'
-import { problemKinds } from '../domain/problem-kinds.ts'
+import { Problem } from '../domain/problem.ts'
 import { listNeededScopes } from '../listeners/http/authentication.ts'
-import { ProblemSchema } from '../listeners/http/openapi/problem-responses.ts'
 import { plainInstance, type Server } from '../listeners/http/server.ts'
 import {
   problemPage,
@@ -21,6 +17,7 @@ import {
 } from './answers.ts'
 import { assetRoutes, type ReadAssets } from './asset-routes.ts'
 import type { Frame } from './layout.ts'
+import { parseAnswer } from './listener-answers.ts'
 import { computeLiveVersion } from './live-version.ts'
 import { consumeOneTimeAnswer, storeOneTimeAnswer } from './notice.ts'
 import type { OperatorIssuer } from './people-issuer.ts'
@@ -372,31 +369,3 @@ const readTexts = (members: unknown): Readonly<Record<string, string>> =>
       String([value].flat().at(-1)),
     ]),
   )
-
-const isProblemCode = (code: string): code is ProblemCode => Object.hasOwn(problemKinds, code)
-
-/**
- * Returns the body of an answer that has the form of a schema.
- * @throws `Problem` of the listener; `internal_error` for a body of another form.
- */
-export function parseAnswer<Schema extends TSchema>(
-  answer: ApiAnswer,
-  schema: Schema,
-): Static<Schema> {
-  if (answer.status >= 400) throw toProblem(answer)
-  if (Check(schema, answer.body)) return answer.body
-  throw new Problem('internal_error', {
-    cause: new Error('An answer of the service does not match its schema.'),
-  })
-}
-
-/** Returns the failure that the private listener answered. */
-export function toProblem({ body, status }: ApiAnswer): Problem {
-  if (!Check(ProblemSchema, body) || !isProblemCode(body.code)) {
-    return new Problem('internal_error', {
-      cause: new Error(`The service answered with status ${status}.`),
-    })
-  }
-  const { code, detail, errors = [] } = body
-  return new Problem(code, { detail, errors })
-}

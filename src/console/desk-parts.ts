@@ -1,7 +1,6 @@
 import { isPersonId } from '../domain/person.ts'
-import type { Problem } from '../domain/problem.ts'
 import { type Content, type Html, html } from '../listeners/http/html.ts'
-import { type ApiAnswer, type Lead, path, type Visit } from './screen.ts'
+import { path, type Visit } from './screen.ts'
 
 const timeOfDay = {
   hour: '2-digit',
@@ -67,19 +66,6 @@ export const nameRole = (role: string): string =>
 export const badge = (word: string, tone: 'good' | 'bad' | 'warn' | 'plain' = 'plain'): Html =>
   html`<span class="badge ${tone}">${word}</span>`
 
-/** Renders the refusal of a form, above it. */
-export const refusal = ({ detail, errors = [], title }: Problem): Html =>
-  html`<div class="notice bad" role="alert"><p>${title}</p>${detail && html`<p>${detail}</p>`}${
-    errors.length > 0 &&
-    html`<ul>${errors.map((each) => html`<li>${each.pointer.slice(1)} ${each.detail}</li>`)}</ul>`
-  }</div>`
-
-/** Returns the cursor of the next page (RFC 8288), or null. */
-export function cursorAfter({ headers }: ApiAnswer): string | null {
-  const [, target = ''] = /^<([^>]*)>; rel="next"$/.exec(headers.link ?? '') ?? []
-  return new URLSearchParams(target.split('?')[1]).get('cursor')
-}
-
 /** Renders the status of a card. */
 export const statusBadge = (card: {
   readonly status: string
@@ -105,17 +91,3 @@ const units = [
   [3_600, 'hour'],
   [60, 'minute'],
 ] as const
-
-/**
- * Returns the target after a form's call succeeded or needs an approval; null after a refusal.
- * @param done the target after success, and the notice there.
- */
-export function ledTo({ headers, status }: ApiAnswer, done: Lead): Lead | null {
-  if (status === 202 && headers.location) {
-    const asked =
-      'This act needs the approval of another person. The request was made, and is executed ' +
-      'after its approval.'
-    return { to: `/console${headers.location}`, notice: { lines: [asked] } }
-  }
-  return status < 300 ? done : null
-}

@@ -3,7 +3,7 @@ import { Check } from 'typebox/value'
 import { type Content, html } from '../listeners/http/html.ts'
 import { ClientSchema } from '../listeners/private/schemas/clients.ts'
 import { AdministeredProductSchema } from '../listeners/private/schemas/products.ts'
-import { cursorAfter } from './desk-parts.ts'
+import { cursorAfter } from './listener-answers.ts'
 import type { Visit } from './screen.ts'
 
 /** An id that a field takes, with its name. */

@@ -1,7 +1,6 @@
 import Type, { type Static, type TSchema } from 'typebox'
 import { type Content, type Html, html } from '../listeners/http/html.ts'
-import { parseAnswer } from './console.ts'
-import { cursorAfter } from './desk-parts.ts'
+import { cursorAfter, parseAnswer } from './listener-answers.ts'
 import { path, type Visit } from './screen.ts'
 
 /** A page of a list, with the cursor of the next one. */

@@ -2,8 +2,8 @@ import type { Static } from 'typebox'
 import { freshLoginSeconds, isFreshLogin } from '../../domain/approval.ts'
 import { type Content, html } from '../../listeners/http/html.ts'
 import type { ApprovalSchema } from '../../listeners/private/schemas/approvals.ts'
-import { toProblem } from '../console.ts'
 import { duration } from '../desk-parts.ts'
+import { actAndReturn } from '../done.ts'
 import { reasonField } from '../fields.ts'
 import { type Act, type Form, formFields, path, type Visit } from '../screen.ts'
 import { mayApprove } from '../waiting-approvals.ts'
@@ -124,12 +124,13 @@ export const approvalActs: readonly Act[] = Object.entries(decisions).map(
   ([name, { access, composeBody, done }]) => ({
     path: `/console/approvals/:approvalId/${name}`,
     access,
-    async perform(visit, form) {
-      const { approvalId = '' } = visit.params
-      const own = path`/approvals/${approvalId}`
-      const answer = await visit.call('POST', `${own}/${name}`, composeBody(form))
-      if (answer.status >= 300) throw toProblem(answer)
-      return { to: `/console${own}`, notice: { tone: 'good', lines: [done] } }
+    perform(visit, form) {
+      const own = path`/approvals/${visit.params.approvalId ?? ''}`
+      return actAndReturn(visit, 'POST', `${own}/${name}`, {
+        body: composeBody(form),
+        to: `/console${own}`,
+        done,
+      })
     },
   }),
 )

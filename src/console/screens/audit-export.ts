@@ -1,7 +1,6 @@
 import Type from 'typebox'
 import { OperatorEntrySchema } from '../../listeners/private/schemas/audit-log.ts'
-import { parseAnswer } from '../console.ts'
-import { cursorAfter } from '../desk-parts.ts'
+import { cursorAfter, parseAnswer } from '../listener-answers.ts'
 import type { PageFile, Visit } from '../screen.ts'
 import {
   composeEntryQuery,

@@ -2,8 +2,8 @@ import type { Static } from 'typebox'
 import type { Problem } from '../../domain/problem.ts'
 import { CardChipSchema } from '../../listeners/http/chip-members.ts'
 import { type Content, html } from '../../listeners/http/html.ts'
-import { parseAnswer, toProblem } from '../console.ts'
-import { badge, instant, refusal } from '../desk-parts.ts'
+import { badge, instant } from '../desk-parts.ts'
+import { parseAnswer, parseProblem } from '../listener-answers.ts'
 import { path, type Visit } from '../screen.ts'
 import { left } from './tries-left.ts'
 
@@ -15,7 +15,7 @@ export type FoundChip = CardChip | Problem | null
 export async function findChip(visit: Visit, publicToken: string): Promise<FoundChip> {
   const answer = await visit.call('GET', path`/cards/${publicToken}/chip`)
   if (answer.status === 200) return parseAnswer(answer, CardChipSchema)
-  const problem = toProblem(answer)
+  const problem = parseProblem(answer)
   return problem.code === 'card_without_chip' ? null : problem
 }
 
@@ -61,8 +61,13 @@ export const chipSection = (chip: FoundChip): Content =>
   chip !== null &&
   html`<section aria-labelledby="chip">
     <h2 id="chip">Chip</h2>
-    ${'code' in chip ? refusal(chip) : chipParts(chip)}
+    ${'code' in chip ? unreadableChip(chip) : chipParts(chip)}
   </section>`
+
+const unreadableChip = ({ detail, title }: Problem): Content =>
+  html`<div class="notice bad" role="alert">
+    <p>${title}</p>${detail && html`<p>${detail}</p>`}
+  </div>`
 
 /** The most commands that are shown at once. */
 const commandsMost = 3

@@ -1,9 +1,9 @@
-import Type, { type Static } from 'typebox'
+import type { Static } from 'typebox'
 import { describeDecline } from '../../domain/decline-words.ts'
 import { toMembers } from '../../domain/members.ts'
 import { describeTransaction } from '../../domain/transaction.ts'
 import { type Content, type Html, html } from '../../listeners/http/html.ts'
-import { TimelineEntrySchema } from '../../listeners/private/schemas/cards.ts'
+import type { TimelineEntrySchema } from '../../listeners/private/schemas/cards.ts'
 import { authorizationPath } from '../card-links.ts'
 import { instantInRow, renderActor } from '../desk-parts.ts'
 import type { Visit } from '../screen.ts'
@@ -11,7 +11,6 @@ import { type Act, describeAct, listDeliveries, listIds, type Shown } from './ac
 import { actName } from './act-names.ts'
 import { left } from './tries-left.ts'
 
-export const TimelineSchema = Type.Array(TimelineEntrySchema)
 type Entry = Static<typeof TimelineEntrySchema>
 
 /** The kinds that a timeline can be reduced to. */

@@ -4,17 +4,22 @@ import { type Content, type Html, html } from '../../listeners/http/html.ts'
 import { PaymentSchema } from '../../listeners/http/payment-schemas.ts'
 import { RecordedAuthorizationSchema } from '../../listeners/private/schemas/card-authorizations.ts'
 import { PossibleActsSchema } from '../../listeners/private/schemas/card-life-acts.ts'
-import { CardholderSchema, SupportedCardSchema } from '../../listeners/private/schemas/cards.ts'
+import {
+  CardholderSchema,
+  SupportedCardSchema,
+  TimelineEntrySchema,
+} from '../../listeners/private/schemas/cards.ts'
 import { CardSpendingSchema, UsedLimitSchema } from '../../listeners/private/schemas/limits.ts'
 import { cardPath, cardsPlace, paymentsPath } from '../card-links.ts'
-import { parseAnswer, toProblem } from '../console.ts'
-import { cursorAfter, ledTo } from '../desk-parts.ts'
+import { leadAfter } from '../done.ts'
+import { parseAnswer } from '../listener-answers.ts'
+import { list } from '../listing.ts'
 import { type Act, type Page, path, type Screen, type Visit } from '../screen.ts'
 import { type ActName, actNames, type Card } from './card-act.ts'
 import { actions, acts } from './card-acts.ts'
 import { chipSection, findChip } from './card-chip.ts'
 import { lineSection, plasticsSection } from './card-life.ts'
-import { TimelineSchema, timelineKinds, timelineList } from './card-timeline.ts'
+import { timelineKinds, timelineList } from './card-timeline.ts'
 import { cardFace, cardFacts, cardStatus, lastDecline } from './card-top.ts'
 import { limitsSection, spendingSection, triesSection } from './card-use.ts'
 import { latestPayments } from './payment-parts.ts'
@@ -94,12 +99,13 @@ async function cardPage(visit: Visit): Promise<Page> {
 async function timelineSection(visit: Visit, { clientId, publicToken }: Card): Promise<Html> {
   const { cursor } = visit.query
   const show = Object.keys(timelineKinds).find((kind) => kind === visit.query.show)
-  const query = new URLSearchParams({ limit: String(timelineLength) })
-  if (show !== undefined) query.set('kind', show)
-  if (cursor !== undefined) query.set('cursor', cursor)
-  const answer = await visit.call('GET', `${path`/cards/${publicToken}/timeline`}?${query}`)
-  const entries = parseAnswer(answer, TimelineSchema)
-  const next = cursorAfter(answer)
+  const address = path`/cards/${publicToken}/timeline`
+  const { entries, next } = await list(
+    visit,
+    show === undefined ? address : `${address}?kind=${show}`,
+    TimelineEntrySchema,
+    timelineLength,
+  )
   const link = (members: Readonly<Record<string, string>>) =>
     `${cardPath(publicToken)}?${new URLSearchParams(members)}#timeline`
   const kept: Readonly<Record<string, string>> = show === undefined ? {} : { show }
@@ -147,7 +153,7 @@ export const cardActs: readonly Act[] = [
           reason,
           ...asked.members,
         })
-        const led = ledTo(answer, {
+        return leadAfter(answer, {
           to,
           notice: {
             tone: 'good',
@@ -156,8 +162,6 @@ export const cardActs: readonly Act[] = [
             ...(answer.status === 200 && describe?.(answer)),
           },
         })
-        if (led) return led
-        throw toProblem(answer)
       },
     }),
   ),

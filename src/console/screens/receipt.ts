@@ -3,9 +3,9 @@ import { toMembers } from '../../domain/members.ts'
 import { isPersonId } from '../../domain/person.ts'
 import { type Content, type Html, html } from '../../listeners/http/html.ts'
 import { cardLink } from '../card-links.ts'
-import { toProblem } from '../console.ts'
 import { describeReceipt } from '../describe-receipt.ts'
 import { instant, renderActor } from '../desk-parts.ts'
+import { parseProblem } from '../listener-answers.ts'
 import { type Page, path, type Screen, type Visit } from '../screen.ts'
 import { nameEntryAct } from './audit-entries.ts'
 
@@ -20,7 +20,7 @@ export const receiptScreen: Screen = {
   async show(visit) {
     const { entry = '' } = visit.params
     const answer = await visit.call('GET', path`/disclosures/${entry}/receipt`)
-    if (answer.status >= 400) throw toProblem(answer)
+    if (answer.status >= 400) throw parseProblem(answer)
     const text = String(answer.body)
     if (answer.status === 202) return waitingPage
     return visit.query.format === 'file' ? saveReceipt(entry, text) : showReceipt(visit, text)

@@ -2,8 +2,7 @@ import { isUuid } from '../../domain/identifiers.ts'
 import { holdsPan, parsePan } from '../../domain/pan.ts'
 import { type Content, html } from '../../listeners/http/html.ts'
 import { cardPath, paymentPath } from '../card-links.ts'
-import { parseAnswer } from '../console.ts'
-import { cursorAfter } from '../desk-parts.ts'
+import { cursorAfter, parseAnswer } from '../listener-answers.ts'
 import {
   type Act,
   formFields,

@@ -1,9 +1,9 @@
 import Type, { type Static } from 'typebox'
 import { type Html, html } from '../../listeners/http/html.ts'
 import { UnblockedCardSchema } from '../../listeners/private/schemas/cards.ts'
-import { parseAnswer, toProblem } from '../console.ts'
-import { ledTo } from '../desk-parts.ts'
+import { leadAfter } from '../done.ts'
 import { itemsField, reasonField } from '../fields.ts'
+import { parseAnswer } from '../listener-answers.ts'
 import { type Act, formFields, type Screen, type Visit } from '../screen.ts'
 import { unblockedCards } from '../unblocked-cards.ts'
 
@@ -67,9 +67,7 @@ export const unblockCardsAct: Act = {
     if (answer.status === 200) {
       return { title, body: results(parseAnswer(answer, Type.Array(UnblockedCardSchema))) }
     }
-    const led = ledTo(answer, { to: screen.path })
-    if (led) return led
-    throw toProblem(answer)
+    return leadAfter(answer, { to: screen.path })
   },
 }
 

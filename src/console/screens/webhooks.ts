@@ -7,21 +7,13 @@ import {
 } from '../../listeners/private/schemas/webhooks.ts'
 import { writeCount } from '../amounts.ts'
 import { cardLink } from '../card-links.ts'
-import { toProblem } from '../console.ts'
 import { badge, instant, instantInRow, renderActor } from '../desk-parts.ts'
+import { actAndReturn } from '../done.ts'
 import { field, isRefused, reasonField } from '../fields.ts'
 import { filterFault, listFiltered } from '../filters.ts'
 import { listKnownClients, renderKnownNames } from '../known-names.ts'
 import { type Column, list, pages, renderTable } from '../listing.ts'
-import {
-  type Act,
-  type Form,
-  formFields,
-  type Page,
-  path,
-  type Screen,
-  type Visit,
-} from '../screen.ts'
+import { type Act, formFields, type Page, path, type Screen, type Visit } from '../screen.ts'
 import { shares } from './shares.ts'
 
 type Webhook = Static<typeof WatchedWebhookSchema>
@@ -146,13 +138,6 @@ export const webhookScreen: Screen = {
   access,
   navigation: null,
   show: webhookPage,
-}
-
-const doneTexts: Readonly<Record<string, string>> = {
-  resend: 'The delivery is sent again now. The result appears below within seconds.',
-  replay: 'Every event since then that was not delivered is sent again, in order.',
-  disable: 'The webhook is disabled. Pending deliveries are cancelled.',
-  enable: 'The webhook is enabled. To send the missed events, deliver them again.',
 }
 
 async function webhookPage(visit: Visit): Promise<Page> {
@@ -318,31 +303,25 @@ const triesDetails = (eventId: string, tries: Delivery['tries']): Content =>
     <p class="fine">webhook-id <code>${eventId}</code></p>
   </details>`
 
-/** The request of each form of a webhook to the private listener. */
-const acts: Readonly<Record<string, (form: Form) => object>> = {
-  'deliveries/:deliveryId/resend': ({ reason }) => ({ reason }),
-  // As in the field: without a zone, and without seconds if they are 0.
-  replay: ({ reason, since = '' }) => ({ reason, since: `${since.padEnd(19, ':00')}Z` }),
-  disable: ({ reason }) => ({ reason }),
-  enable: ({ reason }) => ({ reason }),
+/** The forms of a webhook, by their paths below its own, and what each has changed. */
+const doneTexts: Readonly<Record<string, string>> = {
+  'deliveries/:deliveryId/resend':
+    'The delivery is sent again now. The result appears below within seconds.',
+  replay: 'Every event since then that was not delivered is sent again, in order.',
+  disable: 'The webhook is disabled. Pending deliveries are cancelled.',
+  enable: 'The webhook is enabled. To send the missed events, deliver them again.',
 }
 
-export const webhookActs: readonly Act[] = Object.entries(acts).map(([name, composeBody]) => ({
+export const webhookActs: readonly Act[] = Object.entries(doneTexts).map(([name, done]) => ({
   path: `/console/webhooks/:clientId/:webhookId/${name}`,
   access: 'support.write',
-  async perform(visit, form) {
-    const { deliveryId = '' } = visit.params
-    const sub = name.replace(':deliveryId', path`${deliveryId}`)
-    const answer = await visit.call(
-      'POST',
-      `${composePath(visit.params)}/${sub}`,
-      composeBody(form),
-    )
-    const done = name.split('/').at(-1) ?? ''
-    if (answer.status < 300) {
-      const said = doneTexts[done] ?? 'Done and recorded.'
-      return { to: composePageUrl(visit.params), notice: { tone: 'good', lines: [said] } }
-    }
-    throw toProblem(answer)
+  perform(visit, { reason, since }) {
+    const act = name.replace(':deliveryId', path`${visit.params.deliveryId ?? ''}`)
+    return actAndReturn(visit, 'POST', `${composePath(visit.params)}/${act}`, {
+      // As in the field: without a zone, and without seconds if they are 0.
+      body: { reason, ...(since !== undefined && { since: `${since.padEnd(19, ':00')}Z` }) },
+      to: composePageUrl(visit.params),
+      done,
+    })
   },
 }))

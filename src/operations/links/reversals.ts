@@ -72,115 +72,124 @@ export interface LinkAdvices {
 type AdviceFault = ReturnType<typeof transactions.selectFaultOutcome>
 
 export function createAdvices(given: AuthorizationContext): LinkAdvices {
-  const hsm = transactions.distinguishOutages(given)
-  const context = { ...given, hsm }
-  const { database } = context
-  const hashed = async ({ networkId, numbers, pan }: NetworkAdvice) =>
-    pan
-      ? transactions.hashTransaction(hsm, networkId, pan, numbers)
-      : { panFingerprints: [], transactionHashes: [] }
-
-  async function record(
-    advice: NetworkAdvice,
-    panFingerprints: readonly Uint8Array[],
-    isMatched: boolean,
-  ): Promise<void> {
-    const { key, reference } = advice
-    await storedAdvices.recordAdvice(database, {
-      networkId: advice.networkId,
-      linkName: advice.linkName,
-      messageType: advice.messageType,
-      trace: advice.trace,
-      transmittedAt: advice.transmittedAt,
-      amount: advice.amount,
-      currency: advice.currency,
-      responseCode: advice.responseCode,
-      publicToken: await findTokenByPan(database, panFingerprints),
-      // The sender may have put a card number into the field of the network's number.
-      reference: reference !== null && holdsPan(reference) ? null : reference,
-      adviceHash: createHash('sha256').update(key).digest(),
-      isMatched,
-    })
-  }
-
-  /** Marks the original as reversed, or leaves a mark for it. Null: it is unknown. */
-  async function markOriginal(
-    { networkId, original, pan }: NetworkReversal,
-    transactionHashes: readonly Uint8Array[],
-  ): Promise<ReversedOriginal | null> {
-    // Many terminals use the same trace number; the other numbers are needed to identify the
-    // original.
-    const isNamed = original !== null && (original.transmittedAt !== '' || pan === null)
-    const named = isNamed ? await reverseByElements(database, networkId, original) : null
-    if (named) return named
-    let matched: ReversedOriginal | null = null
-    for (const transactionHash of transactionHashes) {
-      matched = (await reverseTransaction(database, { networkId, transactionHash })) ?? matched
-    }
-    return matched
-  }
-
-  /** Finds the card of a reversal that does not name it. */
-  async function findCard(networkId: string, networkTransactionId: string) {
-    const named = { networkId, networkTransactionId }
-    const publicToken = await findCardOfTransaction(database, named)
-    return publicToken && { publicToken }
-  }
-
-  /** Takes back what is held of the payment: the amount of the reversal, or all but a rest. */
-  async function takeBack(
-    reversal: NetworkReversal,
-    panFingerprints: readonly Uint8Array[],
-    original: ReversedOriginal | null,
-  ): Promise<MessageResult | null> {
-    const { networkId, pan, remaining } = reversal
-    const networkTransactionId = original?.networkTransactionId ?? findTransactionId(reversal)
-    if (networkTransactionId === null) return null
-    const message = {
-      ...composeMessage(reversal, panFingerprints),
-      ...(pan === null && { card: await findCard(networkId, networkTransactionId) }),
-      networkTransactionId,
-    }
-    if (remaining && remaining.amount > 0) {
-      return reversePayment(context, { ...message, money: remaining, isRemaining: true })
-    }
-    const whole = { ...message, isRemaining: false }
-    const money = findReversed(reversal)
-    const reversed = await reversePayment(context, { ...whole, money })
-    // Nothing is nothing in every currency.
-    if (money?.amount === 0) return reversed.outcome === 'wrong_currency' ? null : reversed
-    // If the network did not convert the amount again, it means all of it. A repeat of such a
-    // reversal was recorded without the amount.
-    return reversed.outcome === 'wrong_currency' || reversed.outcome === 'reused'
-      ? reversePayment(context, { ...whole, money: null })
-      : reversed
-  }
-
+  const context = { ...given, hsm: transactions.distinguishOutages(given) }
   return {
-    async take(advice) {
-      try {
-        const { panFingerprints } = await hashed(advice)
-        await record(advice, panFingerprints, false)
-        await reportChip(context, advice, panFingerprints)
-        return selectOutcome(await applyAdvice(context, advice, panFingerprints))
-      } catch (error) {
-        return transactions.selectFaultOutcome(error)
-      }
-    },
-    async reverse(reversal) {
-      try {
-        const { panFingerprints, transactionHashes } = await hashed(reversal)
-        const original = await markOriginal(reversal, transactionHashes)
-        const outcome = selectOutcome(await takeBack(reversal, panFingerprints, original))
-        await record(reversal, panFingerprints, original !== null)
-        await reportChip(context, reversal, panFingerprints)
-        if (outcome !== '00') return outcome
-        return original ? '00' : '25'
-      } catch (error) {
-        return transactions.selectFaultOutcome(error)
-      }
-    },
+    take: (advice) => takeAdvice(context, advice).catch(transactions.selectFaultOutcome),
+    reverse: (reversal) => takeReversal(context, reversal).catch(transactions.selectFaultOutcome),
   }
+}
+
+async function takeAdvice(
+  context: AuthorizationContext,
+  advice: NetworkAdvice,
+): Promise<'00' | '30' | '94'> {
+  const { panFingerprints } = await hashAdvice(context, advice)
+  await recordAdvice(context, advice, panFingerprints, false)
+  await reportChip(context, advice, panFingerprints)
+  return selectOutcome(await applyAdvice(context, advice, panFingerprints))
+}
+
+async function takeReversal(
+  context: AuthorizationContext,
+  reversal: NetworkReversal,
+): Promise<'00' | '25' | '30' | '94'> {
+  const { panFingerprints, transactionHashes } = await hashAdvice(context, reversal)
+  const original = await markOriginal(context, reversal, transactionHashes)
+  const outcome = selectOutcome(await takeBack(context, reversal, panFingerprints, original))
+  await recordAdvice(context, reversal, panFingerprints, original !== null)
+  await reportChip(context, reversal, panFingerprints)
+  if (outcome !== '00') return outcome
+  return original ? '00' : '25'
+}
+
+const hashAdvice = async (
+  { hsm }: AuthorizationContext,
+  { networkId, numbers, pan }: NetworkAdvice,
+): Promise<transactions.HashedTransaction> =>
+  pan
+    ? transactions.hashTransaction(hsm, networkId, pan, numbers)
+    : { panFingerprints: [], transactionHashes: [] }
+
+async function recordAdvice(
+  { database }: AuthorizationContext,
+  advice: NetworkAdvice,
+  panFingerprints: readonly Uint8Array[],
+  isMatched: boolean,
+): Promise<void> {
+  const { key, reference } = advice
+  await storedAdvices.recordAdvice(database, {
+    networkId: advice.networkId,
+    linkName: advice.linkName,
+    messageType: advice.messageType,
+    trace: advice.trace,
+    transmittedAt: advice.transmittedAt,
+    amount: advice.amount,
+    currency: advice.currency,
+    responseCode: advice.responseCode,
+    publicToken: await findTokenByPan(database, panFingerprints),
+    // The sender may have put a card number into the field of the network's number.
+    reference: reference !== null && holdsPan(reference) ? null : reference,
+    adviceHash: createHash('sha256').update(key).digest(),
+    isMatched,
+  })
+}
+
+/** Marks the original as reversed, or leaves a mark for it. Null: it is unknown. */
+async function markOriginal(
+  { database }: AuthorizationContext,
+  { networkId, original, pan }: NetworkReversal,
+  transactionHashes: readonly Uint8Array[],
+): Promise<ReversedOriginal | null> {
+  // Many terminals use the same trace number; the other numbers are needed to identify the
+  // original.
+  const isNamed = original !== null && (original.transmittedAt !== '' || pan === null)
+  const named = isNamed ? await reverseByElements(database, networkId, original) : null
+  if (named) return named
+  let matched: ReversedOriginal | null = null
+  for (const transactionHash of transactionHashes) {
+    matched = (await reverseTransaction(database, { networkId, transactionHash })) ?? matched
+  }
+  return matched
+}
+
+/** Takes back what is held of the payment: the amount of the reversal, or all but a rest. */
+async function takeBack(
+  context: AuthorizationContext,
+  reversal: NetworkReversal,
+  panFingerprints: readonly Uint8Array[],
+  original: ReversedOriginal | null,
+): Promise<MessageResult | null> {
+  const { networkId, pan, remaining } = reversal
+  const networkTransactionId = original?.networkTransactionId ?? findTransactionId(reversal)
+  if (networkTransactionId === null) return null
+  const message = {
+    ...composeMessage(reversal, panFingerprints),
+    ...(pan === null && { card: await findCard(context, networkId, networkTransactionId) }),
+    networkTransactionId,
+  }
+  if (remaining && remaining.amount > 0) {
+    return reversePayment(context, { ...message, money: remaining, isRemaining: true })
+  }
+  const whole = { ...message, isRemaining: false }
+  const money = findReversed(reversal)
+  const reversed = await reversePayment(context, { ...whole, money })
+  // Nothing is nothing in every currency.
+  if (money?.amount === 0) return reversed.outcome === 'wrong_currency' ? null : reversed
+  // If the network did not convert the amount again, it means all of it. A repeat of such a
+  // reversal was recorded without the amount.
+  return reversed.outcome === 'wrong_currency' || reversed.outcome === 'reused'
+    ? reversePayment(context, { ...whole, money: null })
+    : reversed
+}
+
+/** Finds the card of a reversal that does not name it. */
+async function findCard(
+  { database }: AuthorizationContext,
+  networkId: string,
+  networkTransactionId: string,
+) {
+  const publicToken = await findCardOfTransaction(database, { networkId, networkTransactionId })
+  return publicToken && { publicToken }
 }
 
 async function reportChip(

@@ -1,18 +1,14 @@
+import type { Static } from 'typebox'
+import { Check } from 'typebox/value'
 import { countedMost } from '../../domain/approval.ts'
 import { findHealthAdvice, type HealthCheckName } from '../../domain/health-advice.ts'
 import { type Content, type Html, html } from '../../listeners/http/html.ts'
+import { HealthSchema } from '../../listeners/private/schemas/health.ts'
+import { parseProblem } from '../listener-answers.ts'
 import type { Visit } from '../screen.ts'
 
-interface HealthDocument {
-  readonly status: string
-  readonly checks: Readonly<Record<string, readonly ShownCheck[]>>
-}
-
-interface ShownCheck {
-  readonly status: string
-  readonly output?: string
-  readonly observedValue?: number
-}
+type Health = Static<typeof HealthSchema>
+type Status = Health['status']
 
 /** A page of the console, for people with one of the scopes. */
 interface AdvisedPage {
@@ -47,10 +43,8 @@ const pagesByCheck: ReadonlyMap<string, AdvisedPage> = new Map<HealthCheckName, 
 ])
 
 const tones = { pass: 'good', warn: 'warn', fail: 'bad' } as const
-type Status = keyof typeof tones
 
 const severities: readonly Status[] = ['fail', 'warn', 'pass']
-const parseStatus = (text: string): Status => severities.find((each) => each === text) ?? 'fail'
 
 /** Renders one line of state, then only what needs attention, worst first. */
 export async function renderState(visit: Visit): Promise<Content> {
@@ -58,15 +52,15 @@ export async function renderState(visit: Visit): Promise<Content> {
     visit.call('GET', '/health'),
     visit.countWaitingApprovals(),
   ])
-  const { checks, status } = answer.body as HealthDocument
+  // The document is also the body of a 503.
+  if (!Check(HealthSchema, answer.body)) throw parseProblem(answer)
+  const { checks, status } = answer.body
   const found = Object.entries(checks)
-    .flatMap(([name, each]) =>
-      each.map((check) => ({ name, output: check.output, status: parseStatus(check.status) })),
-    )
+    .flatMap(([name, each]) => each.map(({ output, status }) => ({ name, output, status })))
     .toSorted((one, other) => severities.indexOf(one.status) - severities.indexOf(other.status))
   const faulty = found.filter((check) => check.status !== 'pass')
   const early = listEarlySigns(checks)
-  return html`${statusLine(parseStatus(status), faulty.length, found.length)}
+  return html`${statusLine(status, faulty.length, found.length)}
     ${
       (faulty.length > 0 || early.length > 0 || waiting > 0) &&
       html`<ul class="exceptions">
@@ -83,9 +77,9 @@ interface Exception {
 }
 
 /** Lists what passes its check, because it is young, but needs attention. */
-function listEarlySigns(checks: HealthDocument['checks']): readonly Exception[] {
+function listEarlySigns(checks: Health['checks']): readonly Exception[] {
   const name = 'webhooks:failing'
-  const [{ observedValue = 0, status = '' } = {}] = checks[name] ?? []
+  const [{ observedValue = 0, status } = {}] = checks[name] ?? []
   if (status !== 'pass' || observedValue === 0) return []
   const subject = observedValue === 1 ? '1 webhook' : `${observedValue} webhooks`
   const output = `The newest deliveries to ${subject} failed.`

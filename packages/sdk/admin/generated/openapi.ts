@@ -13296,10 +13296,12 @@ export interface operations {
                 };
                 content: {
                     readonly "application/health+json": {
-                        readonly status: string;
+                        /** @enum {string} */
+                        readonly status: "pass" | "warn" | "fail";
                         readonly checks: {
                             readonly [key: string]: readonly {
-                                readonly status: string;
+                                /** @enum {string} */
+                                readonly status: "pass" | "warn" | "fail";
                                 readonly output?: string;
                                 readonly observedValue?: number;
                                 readonly observedUnit?: string;
@@ -13321,10 +13323,12 @@ export interface operations {
                 };
                 content: {
                     readonly "application/health+json": {
-                        readonly status: string;
+                        /** @enum {string} */
+                        readonly status: "pass" | "warn" | "fail";
                         readonly checks: {
                             readonly [key: string]: readonly {
-                                readonly status: string;
+                                /** @enum {string} */
+                                readonly status: "pass" | "warn" | "fail";
                                 readonly output?: string;
                                 readonly observedValue?: number;
                                 readonly observedUnit?: string;

@@ -1,4 +1,4 @@
-import Type from 'typebox'
+import type { Static } from 'typebox'
 import type { HealthCheckName } from '../../../domain/health-advice.ts'
 import { formatShare } from '../../../domain/share.ts'
 import { countBrokenGlassUses } from '../../../operations/approvals/approvals.ts'
@@ -11,6 +11,7 @@ import {
 } from '../../../operations/audit-log/health.ts'
 import type { PrivateApi, Upkeep } from '../api.ts'
 import { readWithin } from '../read-within.ts'
+import { type HealthCheckSchema, HealthSchema } from '../schemas/health.ts'
 
 /** After this time, waiting entries and deliveries count as late. */
 const lateMs = 60_000
@@ -19,28 +20,9 @@ const answersWithinMs = 2_000
 /** The time limit of reads, which are several statements. */
 const readsWithinMs = 5_000
 
-/** One check in the health document. */
-interface Check {
-  readonly status: 'pass' | 'warn' | 'fail'
-  readonly output?: string
-  readonly observedValue?: number
-  readonly observedUnit?: string
-}
-
+type Check = Static<typeof HealthCheckSchema>
 type Checks = Readonly<Partial<Record<HealthCheckName, Check>>>
 
-const CheckSchema = Type.Array(
-  Type.Object({
-    status: Type.String(),
-    output: Type.Optional(Type.String()),
-    observedValue: Type.Optional(Type.Number()),
-    observedUnit: Type.Optional(Type.String()),
-  }),
-)
-const HealthSchema = Type.Object({
-  status: Type.String(),
-  checks: Type.Record(Type.String(), CheckSchema),
-})
 const answer = {
   description: 'The checks, each with its fault.',
   content: { 'application/health+json': { schema: HealthSchema } },

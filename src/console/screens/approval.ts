@@ -1,14 +1,14 @@
 import type { Static } from 'typebox'
+import { Check } from 'typebox/value'
 import { parsePayload } from '../../domain/approval.ts'
 import { type Content, type Html, html } from '../../listeners/http/html.ts'
 import { ApprovalSchema } from '../../listeners/private/schemas/approvals.ts'
-import type { UnblockedCardSchema } from '../../listeners/private/schemas/cards.ts'
 import { instant, renderActor } from '../desk-parts.ts'
 import { path, type Screen, type Visit } from '../screen.ts'
-import { unblockedCards } from '../unblocked-cards.ts'
 import { approvalChanges, codes } from './approval-changes.ts'
 import { approvalAccess, approvalDecision } from './approval-decisions.ts'
 import { approvalSteps, renderParty, renderSubject } from './approval-steps.ts'
+import { UnblockedCardsSchema, unblockedCards } from './unblock-cards.ts'
 
 type Approval = Static<typeof ApprovalSchema>
 
@@ -92,12 +92,14 @@ const clientFacts = (visit: Visit, { client }: Approval): Content =>
 
 /** Lists the outcome of a bulk act for each card. */
 function bulkResult({ kind, outcome }: Approval): Content {
-  if (kind !== 'unblock-cards' || !Array.isArray(outcome)) return false
-  const cards = outcome as readonly Static<typeof UnblockedCardSchema>[]
-  return html`<section aria-labelledby="cards">
-    <h2 id="cards">Result for each card</h2>
-    ${unblockedCards(cards)}
-  </section>`
+  const isOfCards = kind === 'unblock-cards' && Check(UnblockedCardsSchema, outcome)
+  return (
+    isOfCards &&
+    html`<section aria-labelledby="cards">
+      <h2 id="cards">Result for each card</h2>
+      ${unblockedCards(outcome)}
+    </section>`
+  )
 }
 
 const payload = ({ isReadable, method, path, ...approval }: Approval): Content => {

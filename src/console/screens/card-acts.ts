@@ -1,3 +1,4 @@
+import { isFinal } from '../../domain/card-status.ts'
 import { type Content, type Html, html } from '../../listeners/http/html.ts'
 import { cardPath } from '../card-links.ts'
 import { isRefused, readKept, reasonField } from '../fields.ts'
@@ -46,7 +47,7 @@ export const acts: Readonly<Record<ActName, CardAct>> = {
 }
 
 function isOpen({ card: { cardStatusCode, retired } }: CardFacts): boolean {
-  return ['00', '02', '62'].includes(cardStatusCode) && !retired
+  return !isFinal(cardStatusCode) && !retired
 }
 
 const isBlocked = ({ status }: CardFacts['card']['pinStatus']): boolean => status === 'Blocked'

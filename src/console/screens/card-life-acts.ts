@@ -1,11 +1,13 @@
 import type { Static } from 'typebox'
+import { isFinal } from '../../domain/card-status.ts'
 import { operatorReplacementReasons } from '../../domain/replacement.ts'
 import { type Content, type Html, html } from '../../listeners/http/html.ts'
-import type {
-  PossibleActsSchema,
+import {
+  type PossibleActsSchema,
   SuccessorOfAnyClientSchema,
 } from '../../listeners/private/schemas/card-life-acts.ts'
 import { cardPath } from '../card-links.ts'
+import { parseAnswer } from '../listener-answers.ts'
 import type { ApiAnswer, Notice } from '../screen.ts'
 import type { ActName, Card, CardAct, CardFacts, ReadTyped } from './card-act.ts'
 
@@ -98,7 +100,7 @@ function describeActivation(facts: CardFacts): Content {
   const self = findSelf(facts)
   const open = facts.line.filter(
     ({ cardStatusCode, createdAt, retired }) =>
-      self !== undefined && createdAt < self.createdAt && !retired && isOpenStatus(cardStatusCode),
+      self !== undefined && createdAt < self.createdAt && !retired && !isFinal(cardStatusCode),
   )
   return html`The card can be used at once.
     ${open.map(
@@ -163,23 +165,18 @@ function replacementFields(
 /** Describes what becomes of the replaced card, and which PIN the new one has. */
 function describeEffects(card: Card, { cardStatusCode, pinMoved, retired }: Successor): string {
   const pin = pinMoved ? 'The new one has the same PIN.' : 'The new one has a new PIN.'
-  if (cardStatusCode === card.cardStatusCode && !isOpenStatus(cardStatusCode)) {
+  if (cardStatusCode === card.cardStatusCode && isFinal(cardStatusCode)) {
     return `This card stays ${card.status.toLowerCase()}. ${pin}`
   }
-  const isEnded = retired || !isOpenStatus(cardStatusCode)
+  const isEnded = retired || isFinal(cardStatusCode)
   return isEnded
     ? `This card declines at once, for good. ${pin}`
     : `This card works as before until the new one is activated. ${pin}`
 }
 
-const isOpenStatus = (cardStatusCode: string): boolean =>
-  ['00', '02', '62'].includes(cardStatusCode)
-
 /** Leads to the new card, which the answer names. */
-function describeReplacement({ body }: ApiAnswer): Pick<Notice, 'lines' | 'link'> {
-  const { cardStatusCode, pinMoved, publicToken } = body as Static<
-    typeof SuccessorOfAnyClientSchema
-  >
+function describeReplacement(answer: ApiAnswer): Pick<Notice, 'lines' | 'link'> {
+  const { cardStatusCode, pinMoved, publicToken } = parseAnswer(answer, SuccessorOfAnyClientSchema)
   const state = cardStatusCode === '00' ? 'It is active' : 'It is inactive until it is activated'
   const pin = pinMoved ? 'the same PIN' : 'a new PIN'
   return {

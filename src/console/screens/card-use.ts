@@ -14,7 +14,7 @@ type CardSpending = Static<typeof CardSpendingSchema>
 type SpendingLimit = CardSpending['limits'][number]
 
 /** The limits of tries, which are shown as dots. */
-const tryLimits = { PIN: 'pin-tries', CVV: 'cvv-tries' } as const
+const tryLimits: readonly string[] = ['pin-tries', 'cvv-tries']
 
 /** The tries of PIN and CVV. */
 export const triesSection = (
@@ -24,11 +24,13 @@ export const triesSection = (
 ): Html =>
   html`<section aria-labelledby="tries">
     <h2 id="tries">PIN and CVV</h2>
-    ${Object.entries({ PIN: pinStatus, CVV: cvvStatus }).map(
-      ([name, { description, remainingTries, status }]) => {
-        const limit = limits.find((each) => each.name === tryLimits[name as 'PIN'])
-        const isBlocked = status === 'Blocked'
-        return html`<div class="use" title="${description}">
+    ${[
+      { name: 'PIN', limitName: 'pin-tries', ...pinStatus },
+      { name: 'CVV', limitName: 'cvv-tries', ...cvvStatus },
+    ].map(({ description, limitName, name, remainingTries, status }) => {
+      const limit = limits.find((each) => each.name === limitName)
+      const isBlocked = status === 'Blocked'
+      return html`<div class="use" title="${description}">
           <b>${name}</b>
           ${isBlocked ? badge(status, 'bad') : html`<span class="fine">${status}</span>`}
           <span class="end">
@@ -36,8 +38,7 @@ export const triesSection = (
             ${left(remainingTries)}
           </span>
         </div>`
-      },
-    )}
+    })}
     ${describePinInChip(chip)}
   </section>`
 
@@ -94,7 +95,7 @@ function spendingUse(limit: SpendingLimit, currency: string, timeZone: string): 
 
 /** The limits of the installation on a card. The tries are shown with PIN and CVV. */
 export function limitsSection(limits: readonly UsedLimit[]): Html {
-  const shown = limits.filter(({ name }) => !Object.values<string>(tryLimits).includes(name))
+  const shown = limits.filter(({ name }) => !tryLimits.includes(name))
   return html`<section aria-labelledby="limits">
     <h2 id="limits">Limits</h2>
     ${shown.map(limitUse)}

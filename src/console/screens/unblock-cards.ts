@@ -1,12 +1,17 @@
 import Type, { type Static } from 'typebox'
 import { type Html, html } from '../../listeners/http/html.ts'
 import { UnblockedCardSchema } from '../../listeners/private/schemas/cards.ts'
+import { cardLink } from '../card-links.ts'
+import { badge } from '../desk-parts.ts'
 import { leadAfter } from '../done.ts'
 import { itemsField, reasonField } from '../fields.ts'
 import { parseAnswer } from '../listener-answers.ts'
+import { type Column, renderTable } from '../listing.ts'
 import { type Act, formFields, type Screen, type Visit } from '../screen.ts'
-import { unblockedCards } from '../unblocked-cards.ts'
+import { shares } from './shares.ts'
 
+/** The result of an act on many cards. */
+export const UnblockedCardsSchema = Type.Array(UnblockedCardSchema)
 type UnblockedCard = Static<typeof UnblockedCardSchema>
 
 const screen = {
@@ -65,7 +70,7 @@ export const unblockCardsAct: Act = {
       reason: form.reason,
     })
     if (answer.status === 200) {
-      return { title, body: results(parseAnswer(answer, Type.Array(UnblockedCardSchema))) }
+      return { title, body: results(parseAnswer(answer, UnblockedCardsSchema)) }
     }
     return leadAfter(answer, { to: screen.path })
   },
@@ -74,3 +79,38 @@ export const unblockCardsAct: Act = {
 const results = (cards: readonly UnblockedCard[]): Html =>
   html`${unblockedCards(cards)}
     <p><a href="${screen.path}">Unblock others</a></p>`
+
+/** Renders the result of an act on many cards: its shares, then each card, refused ones first. */
+export function unblockedCards(cards: readonly UnblockedCard[]): Html {
+  const refused = cards.filter(({ unblocked }) => !unblocked)
+  const done = cards.filter(({ unblocked }) => unblocked)
+  return html`<div role="status">
+      <p><b>${done.length} of ${cards.length} cards are unblocked.</b>${
+        refused.length > 0 && html` ${refused.length} refused: see why below.`
+      }</p>
+      ${shares([
+        { count: done.length, tone: 'good' },
+        { count: refused.length, tone: 'bad' },
+      ])}
+    </div>
+    ${renderTable({
+      name: 'Result for each card',
+      columns,
+      rows: [...refused, ...done],
+      empty: 'No cards.',
+      isOneLine: true,
+    })}`
+}
+
+const columns: readonly Column<UnblockedCard>[] = [
+  {
+    title: 'Card',
+    kind: 'name',
+    cell: ({ publicToken }) => cardLink(publicToken),
+  },
+  {
+    title: 'Outcome',
+    cell: ({ unblocked }) => (unblocked ? badge('Unblocked', 'good') : badge('Refused', 'bad')),
+  },
+  { title: 'Why', cell: ({ code, detail }) => detail ?? code },
+]

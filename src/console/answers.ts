@@ -42,6 +42,16 @@ export const refusedPage = (access: Screen['access']): Page => {
   }
 }
 
+/** The page of an address that may contain a card number, whichever screen it names. */
+export const panInAddressPage: Page = {
+  title: 'The address contains a card number',
+  status: 422,
+  body: html`<p>
+    An address must not contain a card number. No search was made. Remove the address from the
+    history of the browser, and enter the number in the field <b>Find a card</b>.
+  </p>`,
+}
+
 export const readOnlyPage: Page = {
   title: 'The console is read-only',
   status: 403,

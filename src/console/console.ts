@@ -6,7 +6,9 @@ import { listPersonScopes, type Person } from '../domain/person.ts'
 import { Problem } from '../domain/problem.ts'
 import { listNeededScopes } from '../listeners/http/authentication.ts'
 import { plainInstance, type Server } from '../listeners/http/server.ts'
+import { addressHoldsPan } from './address.ts'
 import {
+  panInAddressPage,
   problemPage,
   readOnlyPage,
   refusedPage,
@@ -102,7 +104,7 @@ export function mountConsole(app: Server, options: ConsoleOptions): void {
     assetRoutes(mounted, options.readAssets)
     for (const screen of options.screens) {
       mounted.get(screen.path, { config, schema }, (request, reply) =>
-        showScreen(options, screen, request, reply),
+        showScreen(options, chooseScreen(screen, request), request, reply),
       )
     }
     for (const act of options.acts) {
@@ -113,7 +115,7 @@ export function mountConsole(app: Server, options: ConsoleOptions): void {
     mounted.get('/console/', { config, schema }, (_, reply) => reply.redirect('/console', 308))
     mounted.get('/console/*', { config, schema }, async (request, reply) => {
       if (!(await findSession(options, request))) throw new Problem('not_found')
-      return showScreen(options, missingScreen, request, reply)
+      return showScreen(options, chooseScreen(missingScreen, request), request, reply)
     })
   })
 }
@@ -128,6 +130,15 @@ const missingScreen: Screen = {
   },
 }
 
+/** The page at every address that may contain a card number, which no screen reads or shows. */
+const panInAddressScreen: Screen = {
+  ...missingScreen,
+  show: async () => panInAddressPage,
+}
+
+const chooseScreen = (screen: Screen, { url }: FastifyRequest): Screen =>
+  addressHoldsPan(url) ? panInAddressScreen : screen
+
 async function showScreen(
   options: ConsoleOptions,
   screen: Screen,
@@ -137,8 +148,9 @@ async function showScreen(
   const session = await findSession(options, request)
   const isByScript = request.headers['sec-fetch-dest'] === 'empty'
   if (!session) {
-    if (isByScript) return sendPage(reply, signedOutPage(request.url))
-    return reply.redirect(`/console/sign-in?to=${encodeURIComponent(request.url)}`, 303)
+    const to = screen === panInAddressScreen ? '/console' : request.url
+    if (isByScript) return sendPage(reply, signedOutPage(to))
+    return reply.redirect(`/console/sign-in?to=${encodeURIComponent(to)}`, 303)
   }
   const answer = isByScript
     ? null

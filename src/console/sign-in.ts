@@ -12,6 +12,7 @@ import {
   recordMissingRole,
   signOut,
 } from '../operations/people/people.ts'
+import { addressHoldsPan } from './address.ts'
 import { sendPage } from './answers.ts'
 import { findFormerAnswer, storeOneTimeAnswer } from './notice.ts'
 import { type Exchange, storePendingSignIn, takePendingSignIn } from './pending-sign-ins.ts'
@@ -167,14 +168,15 @@ const notSignedIn = (why: string) => ({
 
 /**
  * Returns a path of the console on this listener, so that no request can redirect a person
- * elsewhere.
+ * elsewhere, and without a card number.
  */
 function ownPath(to: unknown): string {
   const base = 'http://console.invalid'
   const url = typeof to === 'string' && URL.canParse(to, base) ? new URL(to, base) : null
   // A redirect to the sign-in would loop.
   const isPage = /^\/console(?:\/(?!sign-|issuer\/).*)?$/.test(url?.pathname ?? '')
-  return url?.origin === base && isPage ? `${url.pathname}${url.search}` : '/console'
+  const isAllowed = isPage && !addressHoldsPan(`${url?.pathname}${url?.search}`)
+  return url?.origin === base && isAllowed ? `${url.pathname}${url.search}` : '/console'
 }
 
 /** The sandbox's own issuer, on this listener. */

@@ -4,6 +4,7 @@ import { toMoney } from '../../domain/money.ts'
 import { responseCodes } from '../../domain/response-code.ts'
 import { type Content, type Html, html } from '../../listeners/http/html.ts'
 import { FoundAuthorizationSchema } from '../../listeners/private/schemas/all-authorizations.ts'
+import { addressFieldRule } from '../address.ts'
 import { writeMoney } from '../amounts.ts'
 import { authorizationPath, cardLink } from '../card-links.ts'
 import { badge, instantInRow, renderActor } from '../desk-parts.ts'
@@ -106,7 +107,7 @@ function filterForm(
     </label>
     <label>Client
       <input name="clientId" maxlength="64" autocomplete="off" spellcheck="false"
-        list="known-clients" value="${query.clientId ?? ''}">
+        list="known-clients" value="${query.clientId ?? ''}" ${addressFieldRule}>
       ${renderKnownNames('known-clients', clients)}
     </label>
     <label>From (UTC)

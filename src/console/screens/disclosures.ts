@@ -2,6 +2,7 @@ import type { Static } from 'typebox'
 import { isPublicToken } from '../../domain/identifiers.ts'
 import { html } from '../../listeners/http/html.ts'
 import { DisclosureSchema } from '../../listeners/private/schemas/disclosures.ts'
+import { addressFieldRule } from '../address.ts'
 import { cardLink } from '../card-links.ts'
 import { badge, instantInRow, renderActor } from '../desk-parts.ts'
 import { filterFault, listFiltered } from '../filters.ts'
@@ -44,7 +45,7 @@ export const disclosuresScreen: Screen = {
       ...(fault !== null && { status: 422 }),
       body: html`<form method="get" action="/console/disclosures" class="row">
           <label>Token of a card, or id of the recipient<input name="of" maxlength="64"
-            autocomplete="off" list="known-clients" value="${asked}"></label>
+            autocomplete="off" list="known-clients" value="${asked}" ${addressFieldRule}></label>
           ${renderKnownNames('known-clients', clients)}
           <button>Show</button>
         </form>

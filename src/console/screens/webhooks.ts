@@ -5,6 +5,7 @@ import {
   WatchedDeliverySchema,
   WatchedWebhookSchema,
 } from '../../listeners/private/schemas/webhooks.ts'
+import { addressFieldRule } from '../address.ts'
 import { writeCount } from '../amounts.ts'
 import { cardLink } from '../card-links.ts'
 import { badge, instant, instantInRow, renderActor } from '../desk-parts.ts'
@@ -60,7 +61,7 @@ export const webhooksScreen: Screen = {
       ...(fault !== null && { status: 422 }),
       body: html`<form method="get" action="/console/webhooks" class="row">
           <label>Client id<input name="client" maxlength="64" autocomplete="off"
-            list="known-clients" value="${client}"></label>
+            list="known-clients" value="${client}" ${addressFieldRule}></label>
           ${renderKnownNames('known-clients', clients)}
           <button>Show</button>
         </form>

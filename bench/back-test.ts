@@ -22,7 +22,7 @@ import { backTestProduct } from '../src/operations/authorizations/back-test.ts'
 import {
   readPages,
   toIdRange,
-  toRecorded,
+  toRecordedDecision,
 } from '../src/operations/authorizations/recorded-pages.ts'
 import { type IdRange, listDecidedOfClient } from '../src/storage/authorizations/decided-again.ts'
 import type { Database } from '../src/storage/engine/database.ts'
@@ -104,7 +104,9 @@ async function decideOneByOne(database: Database): Promise<{ count: number; amou
   const approved = { count: 0, amount: 0 }
   const list = (range: IdRange) => listDecidedOfClient(database, 'demo-client', range)
   for await (const page of readPages(list, toIdRange({ from, to }))) {
-    for (const { at, control, publicToken, responseCode, transaction } of page.map(toRecorded)) {
+    for (const { at, control, publicToken, responseCode, transaction } of page.map(
+      toRecordedDecision,
+    )) {
       if (responseCode !== '00' && control === null) continue
       const spending = spent.get(publicToken) ?? nothingSpent
       if (decideControls(inForce, transaction, at, spending).length > 0) continue

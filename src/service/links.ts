@@ -10,10 +10,10 @@ import type { AuthorizationContext } from '../operations/authorizations/authoriz
 import type { KeyContext } from '../operations/keys/keys.ts'
 import { createLinkAuthorizer } from '../operations/links/authorization-requests.ts'
 import {
+  createLinkUpkeep,
   isPlainLink,
   type Link,
   type LinkContext,
-  linkUpkeep,
   listLinksToRun,
 } from '../operations/links/links.ts'
 import { createMacs } from '../operations/links/macs.ts'
@@ -96,7 +96,7 @@ export function createLinks({
       newRequestId: randomUUID,
     },
     profiles,
-    upkeep: linkUpkeep(background),
+    upkeep: createLinkUpkeep(background),
     listLinks: () => listLinksToRun({ database: background }),
     findRefusal: refusePlain,
     tlsIdentity: () => tls?.identity() ?? null,

@@ -59,7 +59,7 @@ export function keepDialled(options: DialledOptions): () => Promise<void> {
       } else restMs = leaseCheckMs
       await rest(restMs, signal)
     }
-    await lease.letGo()
+    await lease.release()
   }
 
   const kept = keep()
@@ -100,7 +100,7 @@ function createLease(upkeep: LinkUpkeep, linkName: string) {
       if (leasedMs !== null) heldUntil = askedAt + leasedMs
       return isHeld()
     },
-    letGo: () => upkeep.letGo(linkName, holder).catch(() => undefined),
+    release: () => upkeep.release(linkName, holder).catch(() => undefined),
   }
 }
 

@@ -78,7 +78,7 @@ export function createGateway(options: GatewayOptions): Gateway {
     for (const [name, { record, sessions }] of running) {
       await record.note()
       for (const session of sessions.values()) await session.note()
-      await upkeep.forgetLost(name)
+      await upkeep.deleteLost(name)
     }
   }
   return {

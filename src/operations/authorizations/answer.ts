@@ -73,7 +73,7 @@ export async function answerUnspent(
   const approval = { card, answer: plain, record: foreseen, spending }
   const prepared = await prepareDecision(context, traced, approval, reserving)
   const result = prepared ? plain : await answerChip(traced, plain)
-  const claim = prepared ? reserving : keyed && (await answeredClaim(context, keyed, result))
+  const claim = prepared ? reserving : keyed && (await createAnsweredClaim(context, keyed, result))
   const record = {
     ...foreseen,
     chip: toChipUse(traced.presentedChip),
@@ -128,7 +128,7 @@ async function answerUnknown(
   { networkId }: TracedRequest,
   result: Authorization,
 ): Promise<idempotency.Answer<Authorization> | null> {
-  const claim = keyed && (await answeredClaim(context, keyed, result))
+  const claim = keyed && (await createAnsweredClaim(context, keyed, result))
   const isAnswered =
     !claim ||
     (await waitForKey(context, keyed, () => answerUnknownCard(context.database, networkId, claim)))
@@ -216,7 +216,7 @@ function answerReplayed(
   return answerUnspent(context, keyed, asked, { result, card, mistake: null })
 }
 
-async function answeredClaim(
+async function createAnsweredClaim(
   { hsm }: AuthorizationContext,
   keyed: idempotency.KeyedRequest,
   result: Authorization,

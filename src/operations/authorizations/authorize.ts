@@ -27,7 +27,13 @@ import {
   recordResults,
   toChipUse,
 } from './chip.ts'
-import { answerBlocked, blockedAnswer, compareAll, listKinds, pickOrigin } from './compare.ts'
+import {
+  answerBlocked,
+  compareAll,
+  composeBlockedAnswer,
+  listKinds,
+  pickOrigin,
+} from './compare.ts'
 import { compareCardAddress } from './compare-address.ts'
 import { composeAnswer, uncheckedOutcomes } from './compose-answer.ts'
 import { meetLimits, noteControls } from './controls.ts'
@@ -203,7 +209,12 @@ async function decide(
     const result = composeAnswer(verdict, card, traced, authorizationId)
     return answerUnspent(context, keyed, traced, { result, card, mistake: null, spending })
   }
-  const result = blockedAnswer(traced, { authorizationId, card }, kind, uncheckedOutcomes(card))
+  const result = composeBlockedAnswer(
+    traced,
+    { authorizationId, card },
+    kind,
+    uncheckedOutcomes(card),
+  )
   // Concurrent requests spent the last try after the card was read, or none was left then.
   return outcome === 'none_left'
     ? answerBlocked(context, traced, card, answerClaim, result)

@@ -44,7 +44,7 @@ export async function backTestCard(
     const list = (next: stored.IdRange) => stored.listDecidedOfCard(database, publicToken, next)
     for await (const page of pages.readPages(list, range)) {
       reading.note(page.length, 0)
-      for (const row of page) test.decide(tested, pages.toRecorded(row))
+      for (const row of page) test.decide(tested, pages.toRecordedDecision(row))
     }
     return test.summarize()
   })
@@ -116,7 +116,7 @@ async function testClient(
     reading.note(page.length, await cards.addFrom(page))
     for (const row of page) {
       const card = cards.find(row.publicToken)
-      if (card) test.decide(card, pages.toRecorded(row))
+      if (card) test.decide(card, pages.toRecordedDecision(row))
     }
   }
 }

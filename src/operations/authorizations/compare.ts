@@ -81,7 +81,7 @@ const noteTry = (
   })
 
 /** Composes the answer if a kind has no try left. Nothing is compared then. */
-export function blockedAnswer(
+export function composeBlockedAnswer(
   traced: TracedRequest,
   { authorizationId, card }: Pick<Triable, 'authorizationId' | 'card'>,
   kind: TryKind,
@@ -151,7 +151,7 @@ export async function compareAll(
     outcomes = { ...outcomes, [kind]: { result: comparison, remainingTries } }
     if (!settled.spent) {
       const { authorizationId } = following
-      const result = blockedAnswer(traced, { authorizationId, card }, next, outcomes)
+      const result = composeBlockedAnswer(traced, { authorizationId, card }, next, outcomes)
       return answerBlocked(context, traced, card, answerClaim, result)
     }
     spent = settled.spent

@@ -84,7 +84,7 @@ export async function* readPages(
 }
 
 /** Describes a recorded authorization as controls see it. */
-export function toRecorded(row: stored.DecidedRow): RecordedDecision {
+export function toRecordedDecision(row: stored.DecidedRow): RecordedDecision {
   const { amount, authorizationId, categoryCode, country, currency, merchantId } = row
   const merchant: Merchant = {
     ...(merchantId !== null && { id: merchantId }),

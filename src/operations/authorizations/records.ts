@@ -51,7 +51,7 @@ export async function listAuthorizations(
   if (rows.length === 0 && (await findOwner(database, publicToken)) === null) {
     throw new Problem('card_not_found')
   }
-  return rows.map(recorded)
+  return rows.map(describeAuthorization)
 }
 
 const noAuthorization = 'No authorization has this authorizationId.'
@@ -69,7 +69,7 @@ export async function findAuthorization(
     isUuid(authorizationId) &&
     (await stored.findAuthorization(database, publicToken, authorizationId))
   if (!row) throw new Problem('not_found', { detail: noAuthorization })
-  return recorded(row)
+  return describeAuthorization(row)
 }
 
 /** The authorizations of all cards of the requester, newest first. */
@@ -78,7 +78,9 @@ export async function listClientAuthorizations(
   { clientId }: Requester,
   page: stored.AuthorizationPage,
 ): Promise<RecordedAuthorization[]> {
-  return (await stored.listClientAuthorizations(database, clientId, page)).map(recorded)
+  return (await stored.listClientAuthorizations(database, clientId, page)).map(
+    describeAuthorization,
+  )
 }
 
 /**
@@ -92,7 +94,7 @@ export async function listClientCardAuthorizations(
   page: stored.AuthorizationPage,
 ): Promise<RecordedAuthorization[]> {
   if ((await findOwner(database, publicToken)) !== clientId) throw new Problem('card_not_found')
-  return (await stored.listAuthorizations(database, publicToken, page)).map(recorded)
+  return (await stored.listAuthorizations(database, publicToken, page)).map(describeAuthorization)
 }
 
 /** One authorization of the requester's cards. @throws `Problem` `not_found`. */
@@ -105,13 +107,13 @@ export async function findClientAuthorization(
     isUuid(authorizationId) &&
     (await stored.findClientAuthorization(database, clientId, authorizationId))
   if (!row) throw new Problem('not_found', { detail: noAuthorization })
-  return recorded(row)
+  return describeAuthorization(row)
 }
 
 const isTry = (check: AuthorizationCheck['check']): boolean => check === 'pin' || check === 'cvv2'
 
 /** Describes a stored authorization, with the reason of a decline. */
-export function recorded(row: stored.AuthorizationRow): RecordedAuthorization {
+export function describeAuthorization(row: stored.AuthorizationRow): RecordedAuthorization {
   // With concurrent requests, the remaining tries of the last try were only known at the commit.
   const { remainingTries } = row
   const all = parseChecks(row.checks)

@@ -4,7 +4,7 @@ import { isApprovalCode } from '../../domain/response-code.ts'
 import * as stored from '../../storage/authorizations/records.ts'
 import type { AuthorizationContext } from './authorization.ts'
 import { toFirstId } from './recorded-pages.ts'
-import { type RecordedAuthorization, recorded } from './records.ts'
+import { describeAuthorization, type RecordedAuthorization } from './records.ts'
 
 /** An authorization of any client's card. */
 interface FoundAuthorization extends RecordedAuthorization {
@@ -96,7 +96,7 @@ async function readFound(
     for (const key of step) {
       const row = byId.get(key.authorizationId)
       if (!row) continue
-      const authorization = { ...recorded(row), clientId: row.clientId }
+      const authorization = { ...describeAuthorization(row), clientId: row.clientId }
       if (declineReason && authorization.declineReason !== declineReason) continue
       found.push({ key, authorization })
     }

@@ -121,7 +121,7 @@ export const createLink = (
   request: RepeatableRequest | null,
 ): Promise<Answer<LinkRecord>> =>
   once(context, request, async (connection) => {
-    const link = { ...draft, host: spelledOnce(draft.host) }
+    const link = { ...draft, host: normalizeHost(draft.host) }
     await lockInstallation(connection)
     await refuseFaults(context, connection, link)
     if (!(await storedLinks.insertLink(connection, link))) {
@@ -162,7 +162,7 @@ export const changeLink = (
       ...before
     } = known
     const changed = { ...before, ...draft }
-    const after: Link = { ...changed, host: spelledOnce(changed.host) }
+    const after: Link = { ...changed, host: normalizeHost(changed.host) }
     await refuseFaults(context, connection, after)
     await storedLinks.updateLink(connection, after)
     await recordAct(connection, operator, {
@@ -211,8 +211,8 @@ async function readBack(connection: Connection, linkName: string): Promise<LinkR
   return linkRecord(link)
 }
 
-/** Normalizes an address, so that duplicates are found. */
-const spelledOnce = (host: string): string =>
+/** Writes an address in its one form, so that duplicates are found. */
+const normalizeHost = (host: string): string =>
   isIP(host) === 6 ? new URL(`http://[${host}]`).hostname.slice(1, -1) : host.toLowerCase()
 
 async function refuseFaults(
@@ -279,7 +279,7 @@ async function refuseFaults(
 type LinkSession = storedLinks.LinkSession
 
 /** Creates the functions by which a process records the state of its links. */
-export const linkUpkeep = (database: Database) => ({
+export const createLinkUpkeep = (database: Database) => ({
   /**
    * Takes or extends the right to dial a link.
    * @returns the milliseconds for which this process has it, from now.
@@ -288,7 +288,7 @@ export const linkUpkeep = (database: Database) => ({
     (await claimLease(database, `link ${linkName}`, holder, leaseSeconds))
       ? leaseSeconds * 1_000
       : 0,
-  letGo: (linkName: string, holder: string): Promise<void> =>
+  release: (linkName: string, holder: string): Promise<void> =>
     releaseLease(database, `link ${linkName}`, holder),
   note: (session: LinkSession): Promise<void> => storedLinks.noteLinkSession(database, session),
   deleteSession: (session: Pick<LinkSession, 'linkName' | 'sessionId'>): Promise<void> =>
@@ -297,11 +297,11 @@ export const linkUpkeep = (database: Database) => ({
     storedLinks.noteLinkProcess(database, linkProcess),
   deleteProcess: (linkProcess: Pick<storedLinks.LinkProcess, 'linkName' | 'processId'>) =>
     storedLinks.deleteLinkProcess(database, linkProcess),
-  forgetLost: (linkName: string): Promise<void> =>
+  deleteLost: (linkName: string): Promise<void> =>
     storedLinks.deleteLostLinkState(database, linkName),
 })
 
-export type LinkUpkeep = ReturnType<typeof linkUpkeep>
+export type LinkUpkeep = ReturnType<typeof createLinkUpkeep>
 
 /** Renewed at every third of it. */
 const leaseSeconds = 9

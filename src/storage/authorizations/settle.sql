@@ -78,7 +78,8 @@ from settle_authorization_several(
 -- The PIN has matched, and its authorization continues: the CVV2's try opens the row with the
 -- answer.
 -- name: settle_match_and_spend
-select settled.remaining as "left", spent.try_number as "tryNumber", spent.epoch, spent.remaining
+select settled.remaining as "remainingOfMatch", spent.try_number as "tryNumber", spent.epoch,
+  spent.remaining
 from settle_authorization(
   p_public_token => :publicToken,
   p_authorization_id => :authorizationId,

@@ -202,7 +202,8 @@ type MatchAndSpendValues = TryValues &
 const settleAndSpend = declare<
   MatchAndSpendValues,
   {
-    readonly left: number | null
+    /** The remaining tries of the kind that matched; `remaining` is of the next kind. */
+    readonly remainingOfMatch: number | null
     readonly tryNumber: number | null
     readonly epoch: number | null
     readonly remaining: number | null
@@ -225,14 +226,14 @@ export async function settleMatchAndSpend(
     ...originValues(origin),
   })
   const row = firstRow(rows)
-  if (row?.left == null) throw new Error('A card has no counter of its tries.')
-  const { epoch, left, remaining, tryNumber } = row
+  if (row?.remainingOfMatch == null) throw new Error('A card has no counter of its tries.')
+  const { epoch, remaining, remainingOfMatch, tryNumber } = row
   if (tryNumber === null || epoch === null || remaining === null) {
-    return { remaining: left, spent: null }
+    return { remaining: remainingOfMatch, spent: null }
   }
   const { publicToken } = spent
   return {
-    remaining: left,
+    remaining: remainingOfMatch,
     spent: { publicToken, kind: next.kind, tryNumber, epoch, remaining },
   }
 }

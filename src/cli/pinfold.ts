@@ -156,15 +156,24 @@ function find(words: readonly string[]): { command: cli.Command; rest: readonly 
   return { command, rest }
 }
 
+/** Names the nearest command: of the typed noun if there is such a noun, otherwise of all. */
 function describeUnknownCommand(typed: readonly string[]): string {
-  const known = commands.map(({ words }) => words)
-  const nouns = known.map((words) => words.split(' ')[0] ?? '')
+  const [noun = ''] = typed
+  const group = listGroup(noun)
+  const known = group.length > 0 ? group : commands.map(({ words }) => words)
   const two = typed.slice(0, 2).join(' ')
-  const nearest =
-    findNearestName(two, known) ?? findNearestName(typed[0] ?? '', [...known, ...nouns, 'demo'])
+  const name = listGroup(two).length > 0 ? typed.slice(0, 3).join(' ') : two
+  const nouns = known.map((words) => words.split(' ')[0] ?? '')
+  const others = group.length > 0 ? [] : [...known, ...nouns, 'demo']
+  const nearest = findNearestName(name, known) ?? findNearestName(noun, others)
   const hint = nearest === null ? '' : ` Did you mean pinfold ${nearest}?`
-  return `The command ${two} does not exist.${hint} pinfold --help lists the commands.`
+  const help = group.length > 0 ? `pinfold ${noun} --help` : 'pinfold --help'
+  return `The command ${name} does not exist.${hint} ${help} lists the commands.`
 }
+
+/** Lists the commands that begin with these words and continue. */
+const listGroup = (first: string): readonly string[] =>
+  commands.map(({ words }) => words).filter((words) => words.startsWith(`${first} `))
 
 /** Runs a command. A malformed command line also names the help of the command. */
 async function runCommand(command: cli.Command, rest: readonly string[]) {
@@ -213,10 +222,9 @@ function helpAsked(words: readonly string[]): string | null {
   if (named.length === 0 || (named[0] === 'help' && named.length === 1)) {
     return words.length === 0 || isAsked || named.length === 1 ? overview() : null
   }
-  const group = commands.filter(({ words: name }) => name.startsWith(`${named[0]} `))
-  if (named.length === 1 && group.length > 0) {
-    return composeGroupHelp(named[0] ?? '', group)
-  }
+  const first = named.join(' ')
+  const group = commands.filter(({ words: name }) => name.startsWith(`${first} `))
+  if (group.length > 0) return composeGroupHelp(first, group)
   return isAsked ? composeHelp(find(words).command) : null
 }
 

@@ -33,6 +33,7 @@ test('a mistyped command or option is answered with the nearest one', async () =
     [['product', 'list'], 'Did you mean pinfold products list?'],
     [['crads', 'show', '4820117360'], 'Did you mean pinfold cards show?'],
     [['simulat', '4820117360'], 'Did you mean pinfold simulate?'],
+    [['decisions', 'endpoint', 'shwo'], 'Did you mean pinfold decisions endpoint show?'],
     [['cards', 'list', '--staus', '00'], 'Unknown option --staus. Did you mean --status?'],
   ]
   for (const [words, hint] of near) {
@@ -42,6 +43,27 @@ test('a mistyped command or option is answered with the nearest one', async () =
   }
   const { stderr } = await pinfold(env, 'cards', 'list', '--completely-different')
   assert.doesNotMatch(stderr, /Did you mean/)
+})
+
+test('an unknown command of a known noun leads to the commands of that noun', async () => {
+  const { code, stderr } = await pinfold(env, 'links', 'show', 'acme-1')
+  assert.equal(code, 2)
+  assert.equal(
+    stderr,
+    'The command links show does not exist. pinfold links --help lists the commands.\n',
+  )
+})
+
+test('the help of the first words of a command lists the commands that begin so', async () => {
+  for (const words of [
+    ['decisions', 'endpoint'],
+    ['decisions', 'endpoint', '--help'],
+  ]) {
+    const { code, stdout } = await pinfold({}, ...words)
+    assert.equal(code, 0)
+    assert.match(stdout, /^pinfold decisions endpoint\n\n {2}decisions endpoint show /)
+    assert.doesNotMatch(stdout, /decisions listen/)
+  }
 })
 
 test('a refusal names the option that was typed, and in a file its member', async () => {

@@ -95,9 +95,11 @@ const healthAdvice = {
   },
   'links:listening': {
     title: 'A link does not listen',
-    why: 'A card network that connects reaches no Pinfold, or the other program on this port.',
-    todo: 'Stop the other program on its port, or give the link another port.',
-    means: "npx pinfold links change LINK --port PORT; the sandbox's own takes LINK_PORT.",
+    why: 'A card network that connects does not reach Pinfold.',
+    todo: 'Correct what the check names: free the port, or give the link another port or profile.',
+    means:
+      'npx pinfold links change LINK --port PORT or --profile PROFILE. LINK_PORT is the port of ' +
+      "the sandbox's own link, LINK_PROFILES_DIR the folder of your profiles.",
   },
   'approvals:broken-glass': {
     title: 'Requesters approved their own requests',

@@ -22,6 +22,8 @@ import type { RunningService } from './stop.ts'
 const finishTimeoutMs = 3_000
 /** How long recording the stop may take. */
 const recordStopWithinMs = 1_000
+/** A clock of the sandbox that differs by more from the clock of the machine is printed. */
+const clockToleranceMs = 60_000
 
 /**
  * Opens everything and listens on both listeners.
@@ -151,7 +153,7 @@ async function finish(server: Service['publicServer'], connections: Connections)
  */
 function welcome(
   config: Config,
-  { links: gateway, sandbox }: Pick<Service, 'links' | 'sandbox'>,
+  { clock, links: gateway, sandbox }: Pick<Service, 'clock' | 'links' | 'sandbox'>,
   sandboxFile: string | null,
   linkRefusal: string | null,
 ): string {
@@ -164,6 +166,8 @@ function welcome(
   const several = processes > 1 ? `\n  Processes         ${processes}` : ''
   const hasDemo = sandboxFile !== null && config.outsideIssuer === null
   const demo = hasDemo ? `\n  Demo              ${baseUrl}/demo` : ''
+  const isMoved = Math.abs(clock.aheadMs()) > clockToleranceMs
+  const moved = isMoved ? `\n  Clock             ${clock.now().toISOString()} (sandbox)` : ''
   const link = listLinkLines(gateway, linkRefusal).map((line) => `\n  Link              ${line}`)
   const next =
     sandboxFile === null ? '' : `  Credentials       ${sandboxFile}\n\nNext: npx pinfold demo\n`
@@ -173,7 +177,7 @@ Pinfold is ready${sandboxFile === null ? '' : ' (sandbox: test keys, no real car
   Clients call      ${baseUrl}/thr/${processorPath}
   Documents, API    ${baseUrl}/docs${demo}
   Networks, health  ${privateUrl}
-  Database          ${database}${several}${link.join('')}
+  Database          ${database}${several}${moved}${link.join('')}
 ${next}${links}`
 }
 

@@ -87,6 +87,8 @@ export interface Service {
   readonly links: Gateway
   /** The content of `sandbox.json`; null in production. */
   readonly sandbox: SandboxFile | null
+  /** The clock of cards, plastics and jobs, which only a sandbox can move. */
+  readonly clock: MovableClock
 }
 
 /** Sets the clock of a sandbox to where its last move left it, unless it is configured. */
@@ -268,6 +270,7 @@ export async function createService(
     stopping,
     links: links.gateway,
     sandbox,
+    clock,
   }
 }
 

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
 import { before, test } from 'node:test'
 import { ask, type IssuedCard, issueCard, pinTry } from '../support/network.ts'
-import { makeFolder } from '../support/process.ts'
+import { makeFolder, startProgram } from '../support/process.ts'
 import {
   type Answer,
   newCard,
@@ -131,4 +131,9 @@ test('a moved clock goes on from there when the sandbox starts again', async () 
   const now = '2033-01-01T00:00:00Z'
   await first.call('POST', '//sandbox/clock', { as: 'admin', listener: 'private', body: { now } })
   assert.ok(new Date(await read(await open())) >= new Date(now))
+})
+
+test('the start of a sandbox whose clock was moved prints the clock', async () => {
+  const program = await startProgram({ env: { SANDBOX_CLOCK: '2031-03-15T08:00:00Z' } })
+  assert.match(program.stdout(), /^ {2}Clock {13}2031-03-15T08:0\S+Z \(sandbox\)$/m)
 })

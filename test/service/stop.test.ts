@@ -86,6 +86,7 @@ test('npm start hands SIGTERM on: whoever stops npm leaves no server behind', {
   // It ends when nobody holds its output any more: npm, its shell and the server.
   await program.kill('SIGTERM')
   assert.match(program.stdout(), /Pinfold is ready/)
+  assert.doesNotMatch(program.stdout(), /^ {2}Clock /m, 'the clock is that of the machine')
   await untilRefused(program.baseUrl)
 })
 

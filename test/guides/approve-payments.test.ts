@@ -45,7 +45,7 @@ test('by the guide, a balance on this machine decides, and gives back what ends'
   )
   const [set = '', listen = '', activate = '', create = '', first = '', second = '', list = ''] =
     commands
-  const [setRule = '', activateRule = ''] = commands.slice(7)
+  const [setRule = '', activateRule = '', remove = ''] = commands.slice(7)
 
   await sh(set)
   let heard = ''
@@ -99,4 +99,7 @@ test('by the guide, a balance on this machine decides, and gives back what ends'
   await stopListener()
   assert.equal(JSON.parse(await pay(second)).responseCode, '05')
   assert.equal(JSON.parse(await pay(second.replace('60.00', '20.00'))).responseCode, '00')
+
+  await sh(remove)
+  assert.equal(JSON.parse(await pay(second)).responseCode, '00', 'the checks alone decide again')
 })

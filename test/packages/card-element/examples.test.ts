@@ -101,7 +101,7 @@ suite('the element in projects of others', { skip: chromium.leftOut }, () => {
       else if (language === 'sh') await run(text, folder)
     }
     const backEnd = await useCard(folder, 'dist')
-    const config = join(folder, 'vite.config.js')
+    const config = join(folder, 'vite.config.mjs')
     const text = await readFile(config, 'utf8')
     await writeFile(config, text.replace('http://127.0.0.1:5174', backEnd))
     const vite = ['node_modules/vite/bin/vite.js', '--host', '127.0.0.1', '--port']

@@ -56,6 +56,14 @@ test('the document of the private listener is valid OpenAPI 3.1, and its referen
   }
 })
 
+test('a yes or no in a query is a boolean', () => {
+  const texts = Object.values(document.paths)
+    .flatMap((operations) => Object.values(operations))
+    .flatMap(({ parameters = [] }) => parameters)
+    .filter((each) => /"(?:true|false)"/.test(JSON.stringify(each)))
+  assert.deepEqual(texts, [])
+})
+
 test('the values of every enumeration are of the type that it names', () => {
   const wrong: string[] = []
   const look = (node: unknown, pointer: string): void => {

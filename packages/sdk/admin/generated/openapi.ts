@@ -8346,7 +8346,7 @@ export interface operations {
                 /** @description From the `Link` header of the previous page. */
                 readonly cursor?: string;
                 /** @description `false`: the batches that are not acknowledged. */
-                readonly acknowledged?: "false";
+                readonly acknowledged?: false;
             };
             readonly header?: never;
             readonly path?: never;

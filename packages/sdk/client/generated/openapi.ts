@@ -5992,7 +5992,7 @@ export interface operations {
                  * @description `true`: the plastic was produced, and did not reach the cardholder.
                  *     Its chip is declined.
                  */
-                readonly notReceived?: "true" | "false";
+                readonly notReceived?: boolean;
             };
             readonly header?: {
                 /**

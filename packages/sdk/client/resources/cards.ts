@@ -67,7 +67,7 @@ export interface Cards {
    */
   renew(publicToken: string, renewal?: RenewCard, options?: ChangeOptions): Promise<void>
   /**
-   * Cancels a renewal whose plastic has not been produced, or with `notReceived: 'true'` one whose
+   * Cancels a renewal whose plastic has not been produced, or with `notReceived` one whose
    * plastic was lost on its way. Scope `cards.write`.
    */
   cancelRenewal(

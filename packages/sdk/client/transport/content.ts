@@ -8,7 +8,7 @@ import {
 import { problemClasses } from '../problems.ts'
 import type { Answer } from './attempt.ts'
 
-export type QueryValues = Readonly<Record<string, string | number | undefined>>
+export type QueryValues = Readonly<Record<string, string | number | boolean | undefined>>
 
 /**
  * Parses JSON of the type in the document, without validation.

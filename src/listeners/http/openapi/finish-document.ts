@@ -210,6 +210,7 @@ function referrer(finishing: Finishing): Referring {
     const members = Object.entries(schema).map(([member, value]) => [member, refer(value)])
     const published = publishedFormat(finishing.formats, Object.fromEntries(members))
     const { enum: words, type } = published
+    if (Array.isArray(words) && words.every(isTruthWord)) return publishTruth(published, words)
     // Code generators need one type: that of the listed values. `required` of the request states
     // whether a body is optional.
     if (Array.isArray(words) && type === undefined)
@@ -219,6 +220,16 @@ function referrer(finishing: Finishing): Referring {
     return { ...published, type: types.length === 1 ? types[0] : types }
   }
   return { schema: refer, members: finishMembers }
+}
+
+/** Whether a value is the text of a boolean, as only queries have it. */
+const isTruthWord = (word: unknown): boolean => word === 'true' || word === 'false'
+
+/** Returns the schema of a boolean in a query, which is `true` or `false` in the address, too. */
+function publishTruth(schema: Record<string, unknown>, words: readonly unknown[]): object {
+  const { enum: _, ...rest } = schema
+  const values = words.map((word) => word === 'true')
+  return { type: 'boolean', ...rest, ...(values.length === 1 && { enum: values }) }
 }
 
 /** The type of an enumeration's values: `integer`, `number`, `boolean` or `string`. */

@@ -143,7 +143,7 @@ test('every operation of the document has its method, which the service understa
   const plastic = await pinfold.cards.create({ ...ana, cardType: 'Physical' })
   const { publicToken: chipCard } = plastic
   await pinfold.cards.renew(chipCard, { renewStep: 'RenewWithSameExpiry' })
-  await pinfold.cards.cancelRenewal(chipCard, { notReceived: 'true' })
+  await pinfold.cards.cancelRenewal(chipCard, { notReceived: true })
   const { publicToken: damaged } = await pinfold.cards.create({ ...ana, cardType: 'Physical' })
   const successor = await pinfold.cards.replace(damaged, { reason: 'Damaged' })
   assert.equal(successor.replacementFor, damaged)

@@ -137,10 +137,11 @@ const foreseeReplacement = async (
 
 /**
  * Recommends a replacement for a card that its holder has no longer, and a renewal for one that
- * expires within the days of the first notice, unless the service renews it by itself.
+ * expires within the days of the first notice, unless the service renews it by itself. The service
+ * does not order again what was returned: the address may be wrong.
  */
 function recommendAct(
-  { expiryDate, renewalType }: CardToRenew,
+  { expiryDate, renewalType, waitingDelivery }: CardToRenew,
   status: CardStatusCode,
   {
     mayRenew,
@@ -150,6 +151,7 @@ function recommendAct(
 ): PossibleActs['recommended'] {
   if (mayReplace && (status === '41' || status === '43' || status === '83')) return 'replace'
   const isDue = expiryDate <= addDays(today, renewalNoticeDays[0])
-  const isLeftToService = renewalType === 'Automatic' && status !== '54'
+  const isLeftToService =
+    renewalType === 'Automatic' && status !== '54' && waitingDelivery !== 'Returned'
   return mayRenew && isDue && !isLeftToService ? 'renew' : null
 }

@@ -103,8 +103,8 @@ export function refuseMove(
       ? `It may become ${allowed.join(', ')}`
       : offerAfterEnd(from === '54' && !isRetired)
   const state = isRetired ? ' and retired, because another card took its place' : ''
-  const detail =
-    `The card is ${nameStatus(from)}${state}; ` + `it cannot become ${nameStatus(to)}. ${offer}.`
+  const refusal = from === to ? ' already' : `${state}; it cannot become ${nameStatus(to)}`
+  const detail = `The card is ${nameStatus(from)}${refusal}. ${offer}.`
   throw new Problem('card_status_conflict', { detail })
 }
 

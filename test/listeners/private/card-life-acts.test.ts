@@ -304,6 +304,7 @@ test('the possible acts of a card have the effects that are foreseen', async () 
     'yes',
   ])
   assert.deepEqual([acts.recommended, acts.deliveredTo], [null, 'address'])
+  assert.match(acts.activate.detail, /^The card is 00 \(Active\) already\. It may become 62 /)
   assert.match(acts.renew.detail, /It can be renewed from \d{4}-\d\d-\d\d on/)
   assert.deepEqual(acts.reprint, {
     possible: true,
@@ -386,6 +387,16 @@ test('a renewal is recommended within 60 days of the expiry until a plastic wait
   const automatic = await physicalCard({ expiryDate: '2031-04' })
   await service.call('PATCH', `/cards/${automatic}`, { body: { renewalType: 'Automatic' } })
   assert.equal((await foresee(automatic)).recommended, null, 'the service renews it')
+})
+
+test('a renewal is recommended for a card whose automatic renewal was returned', async () => {
+  const card = await physicalCard({ expiryDate: '2031-04' })
+  await service.call('PATCH', `/cards/${card}`, { body: { renewalType: 'Automatic' } })
+  await done(card, 'renew')
+  assert.equal((await foresee(card)).recommended, null, 'the plastic is on its way')
+  await service.call('POST', `/sandbox/plastics/${card}/1/return`, { body: {} })
+  const acts = await foresee(card)
+  assert.deepEqual([acts.recommended, acts.renew.possible], ['renew', true])
 })
 
 test('an inactive card can be activated, unless the plastic of a successor was returned', async () => {

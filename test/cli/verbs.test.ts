@@ -53,6 +53,14 @@ test('a card is converted and replaced with an address and texts for the bureau'
   assert.equal(missing.code, 2, missing.stderr)
 })
 
+test('the end of a replacement does not claim that a lost card is retired', async () => {
+  const card = await trigger('card.created')
+  await answer('cards', 'replace', card, '--reason', 'Lost')
+  const complete = await pinfold(env, 'cards', 'complete-replacement', card)
+  assert.equal(complete.stdout, `The replacement of card ${card} is complete.\n`)
+  assert.equal((await answer('cards', 'status', card)).cardStatusCode, '41')
+})
+
 test('one key of the metadata is set and removed, and finds the card', async () => {
   const card = await trigger('card.created')
   const set = await answer('cards', 'change', card, '--metadata', 'order=4 = 2')

@@ -64,7 +64,10 @@ export const replacementCommands: readonly cli.Command[] = [
       asClient(call, async ({ ask, base }) => {
         const publicToken = parseToken(call)
         await ask('PUT', `${base}/cards/${publicToken}/complete-replacement`)
-        return { json: { publicToken }, text: line`Card ${publicToken} is retired.` }
+        return {
+          json: { publicToken },
+          text: line`The replacement of card ${publicToken} is complete.`,
+        }
       }),
   },
 ]

@@ -11,7 +11,7 @@ const actNames = {
   'card.delivery_changed': 'Plastic delivery',
   'card.converted': 'Converted to plastic',
   'card.replaced': 'Card replaced',
-  'card.activated': 'Successor activated',
+  'card.activated': 'New card or plastic activated',
   'card.retired': 'Retired by its successor',
   'card_data.revealed': 'Card data sealed',
   'cardholder.revealed': 'Cardholder’s name shown',

@@ -9,8 +9,8 @@ import { changeCardStatus } from './status.ts'
 
 /**
  * Activates a card that was never active, or the plastic of a converted card. A successor takes the
- * place of the cards before it.
- * @throws as `changeCardStatus`, for a card with another status than 02, too.
+ * place of the cards before it. An active card does not change.
+ * @throws as `changeCardStatus`, for a card with another status than 02 and 00, too.
  */
 export async function activateAsOperator(
   context: CardContext,

@@ -23,7 +23,8 @@
 -- (finish_activation). A successor that is created active retires the cards before it at once
 -- (finish_activation), and has the controls of the card in use (carry_controls).
 --
--- The events of the replaced card have p_note, which is sealed for its token.
+-- The events of the replaced card have p_note, which is sealed for its token, and the creation of
+-- the successor has p_created_note, which is the same note sealed for its own.
 --
 -- Lock order: grant, line, key, number, limit. Returns whether it was done. It is not done if a
 -- condition does not hold, the grant of the product was removed or changed, or the key was not
@@ -72,6 +73,7 @@ create or replace function replace_card(
   p_replaced_details text,
   p_created_details text,
   p_note bytea,
+  p_created_note bytea,
   p_operator_id text,
   p_claimant_id text,
   p_key_hashes bytea[],
@@ -216,8 +218,8 @@ begin
   join card_metadata as entry on entry.public_token = p_replaced_token
   where successor.public_token = p_successor_token;
   perform record_event(
-    p_successor_token, 1, p_client_id, 'card.created', p_request_id, p_created_details, null,
-    p_operator_id
+    p_successor_token, 1, p_client_id, 'card.created', p_request_id, p_created_details,
+    p_created_note, p_operator_id
   );
   v_sequence := v_card.last_sequence + 1;
   if p_to <> p_from then

@@ -52,6 +52,7 @@ export function replaceCard(
     const result = describeSuccessor(plan, number, personalData.embossName)
     const claim = await claimFor(result)
     const { reason } = plan
+    const note = replacement.note ?? {}
     const pinMoved = plan.pinSource !== null
     const isDone = await stored.insertReplacement(database, {
       replaced: card,
@@ -95,7 +96,8 @@ export function replaceCard(
         cardStatusCode: plan.statusCode,
         replacementFor: card.publicToken,
       },
-      note: await cards.sealNote(context, card.publicToken, replacement.note ?? {}),
+      note: await cards.sealNote(context, card.publicToken, note),
+      createdNote: await cards.sealNote(context, publicToken, note),
       operatorId: requester.operatorId ?? null,
       claim,
     })

@@ -102,6 +102,7 @@ select replace_card(
   p_replaced_details => :replacedDetails,
   p_created_details => :createdDetails,
   p_note => :note,
+  p_created_note => :createdNote,
   p_operator_id => :operatorId,
   p_claimant_id => :claimantId,
   p_key_hashes => string_to_array(:keyHashes, ',')::bytea[],

@@ -143,6 +143,7 @@ interface ReplacementValues extends NewCardRow, ClaimValues, LimitValues {
   readonly replacedDetails: string
   readonly createdDetails: string
   readonly note: Uint8Array | null
+  readonly createdNote: Uint8Array | null
   readonly operatorId: string | null
 }
 
@@ -180,6 +181,8 @@ export interface Replacement {
   readonly createdDetails: object
   /** Sealed for the replaced card: the reason of an operator; null without one. */
   readonly note: Uint8Array | null
+  /** The same, sealed for the successor. */
+  readonly createdNote: Uint8Array | null
   /** The operator, if the client did not act itself. */
   readonly operatorId: string | null
   /** Null without an idempotency key. */

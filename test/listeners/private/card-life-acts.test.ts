@@ -90,6 +90,8 @@ test('a card that an operator replaces is on record with the reason, and its hol
   )
   const [created] = await listEntries(successor)
   assert.deepEqual([created?.act, created?.client], ['card.created', 'demo-admin'])
+  const [creation] = await listChanges(successor)
+  assert.deepEqual([creation?.type, creation?.reason], ['card.created', reason])
   const [row] = await sql<{ text: string }>(
     service.database,
     `select string_agg(event::text, ' ') as text from event where public_token = $1`,
@@ -117,7 +119,7 @@ test('an operator activates a successor, which retires the card before it in the
     [
       ['card.activated', 'operator', null],
       ['card.status_changed', 'operator', reason],
-      ['card.created', 'operator', null],
+      ['card.created', 'operator', reason],
     ],
   )
 })

@@ -5,7 +5,8 @@ import { computeRoundProgress } from '../../../src/operations/keys/re-encryption
 import { advanceKeys, followKeys } from '../../../src/operations/keys/rotate.ts'
 import type { ReEncryptionRow } from '../../../src/storage/keys/re-encryption.ts'
 import { openTestService, sql } from '../../support/service.ts'
-import { countUnder, subjectOf } from './rotating.ts'
+import { callAs, newJwks, somebody } from '../approvals/people.ts'
+import { countUnder, keyStates, subjectOf } from './rotating.ts'
 
 const cardCount = 25
 const rowsPerSecond = 10
@@ -95,4 +96,46 @@ test('how far a round is follows from the token that it has come to, and how lon
   // A round that rests until everything has settled.
   const resting = at('card.pin_block', '3250000000', { roundStartedAt: new Date('2030-01-02') })
   assert.equal(resting.secondsLeft, null)
+})
+
+test('a re-encryption moves the reason of an approval that has ended', async () => {
+  const service = await openTestService({
+    env: { APPROVALS: 'all', KEY_REFRESH_MS: '50', REENCRYPTION_ROWS_PER_SECOND: '100000' },
+  })
+  const reason = 'Ticket of a withdrawn request'
+  const ann = somebody('ann', 'security-officer')
+  const asked = await callAs(service, ann, 'POST', '/clients', {
+    body: {
+      clientId: 'desk',
+      clientName: 'Desk',
+      kind: 'admin',
+      scopes: ['support.read'],
+      jwks: newJwks(),
+      reason,
+    },
+  })
+  const path = `/approvals/${asked.body.approvalId}`
+  assert.equal((await callAs(service, ann, 'POST', `${path}/withdraw`)).status, 200)
+  const { administer } = subjectOf(service)
+  const rotated = await administer('POST', '//keys/personal-data/rotate')
+  assert.ok(rotated.status < 300, rotated.text)
+  const findVersion = async () => {
+    const [row] = await sql<{ version: number }>(
+      service.database,
+      'select get_byte(reason, 1) * 256 + get_byte(reason, 2) as version from approval',
+    )
+    return row?.version
+  }
+  assert.equal(await findVersion(), 1)
+  const isRetired = async () =>
+    (await keyStates(administer)).some(
+      ({ key, state, version }) => key === 'personal-data' && version === 1 && state === 'retired',
+    )
+  while (!(await isRetired())) {
+    await wait(50)
+    await followKeys(service.keys)
+    await advanceKeys(service.keys)
+  }
+  assert.equal(await findVersion(), 2)
+  assert.equal((await callAs(service, ann, 'GET', path)).body.reason, reason)
 })

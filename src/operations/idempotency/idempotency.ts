@@ -139,13 +139,13 @@ export async function once<Result>(
 ): Promise<Answer<Result>> {
   if (!request) return { result: await database.transaction(work), replayed: false }
   const keyed = await keyedRequest(hsm, request)
-  const answer = await database.transaction(async (connection) => {
+  const outcome = await database.transaction(async (connection) => {
     const claimId = await claimKey(connection, keyed)
     if (claimId === null) {
       const remembered = await findRemembered(connection, keyed)
       if (!remembered?.answer) return null
       const { answer, claimId: first } = remembered
-      return replayAnswer<Result>(hsm, keyed, { answer, claimId: first })
+      return { remembered: { answer, claimId: first } }
     }
     await request.assertBefore?.(connection)
     const result = await work(connection)
@@ -157,8 +157,10 @@ export async function once<Result>(
     )
     return { result, replayed: false }
   })
-  if (!answer) throw new Problem('idempotency_key_reused')
-  return answer
+  if (!outcome) throw new Problem('idempotency_key_reused')
+  // After the transaction: the HSM may have to read its keys, and so need the connection.
+  if ('remembered' in outcome) return replayAnswer<Result>(hsm, keyed, outcome.remembered)
+  return outcome
 }
 
 /** Composes the claim of a request's key with this result as its answer; null without a key. */

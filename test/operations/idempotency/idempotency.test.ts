@@ -12,6 +12,7 @@ import {
   recall,
 } from '../../../src/operations/idempotency/idempotency.ts'
 import { followKeys } from '../../../src/operations/keys/rotate.ts'
+import type { Connection } from '../../../src/storage/engine/database.ts'
 import { activateKey, ageIdempotencyKey } from '../../support/builders.ts'
 import { computeKeyHash } from '../../support/identifiers.ts'
 import {
@@ -280,6 +281,33 @@ test('a first answer is recalled before the act, and to ask for one that is not 
   const first = await once(store, asked(), async () => 'first')
   assert.deepEqual(first, { result: 'first', replayed: false })
   assert.deepEqual(await recall(store, asked()), { result: 'first', replayed: true })
+})
+
+test('a first answer is opened after its transaction, so that the HSM can read its keys', async () => {
+  const { database } = service
+  const { hsm } = service.issuing
+  await once({ database, hsm }, asked(), async () => 'first')
+  let transactions = 0
+  const store = {
+    database: {
+      ...database,
+      transaction: <Result>(work: (connection: Connection) => Promise<Result>) => {
+        transactions += 1
+        return database.transaction(work).finally(() => {
+          transactions -= 1
+        })
+      },
+    },
+    hsm: {
+      ...hsm,
+      revealRecord: (...given: Parameters<typeof hsm.revealRecord>) => {
+        assert.equal(transactions, 0, 'no transaction holds a connection')
+        return hsm.revealRecord(...given)
+      },
+    },
+  }
+  const again = await once(store, asked(), async () => 'second')
+  assert.deepEqual(again, { result: 'first', replayed: true })
 })
 
 test('a key is remembered though the key that it is hashed under has another version since', async () => {

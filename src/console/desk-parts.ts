@@ -58,12 +58,18 @@ export function renderActor(
 const personReaders = ['admin', 'audit.read'] as const
 const clientReaders = ['admin', 'support.read'] as const
 
-/** Names a role for people: `support-lead` is “Support lead”. */
-export const nameRole = (role: string): string =>
-  `${role.charAt(0).toUpperCase()}${role.slice(1).replaceAll('-', ' ')}`
+/** Writes the first letter of a text as a capital. */
+export const capitalize = (text: string): string =>
+  `${text.charAt(0).toUpperCase()}${text.slice(1)}`
 
-/** Renders a short label; its colour only repeats the word's meaning. */
-export const badge = (word: string, tone: 'good' | 'bad' | 'warn' | 'plain' = 'plain'): Html =>
+/** Names a role for people: `support-lead` is “Support lead”. */
+export const nameRole = (role: string): string => capitalize(role).replaceAll('-', ' ')
+
+/** The colour of what is shown. It only repeats the meaning of the words. */
+export type Tone = 'good' | 'bad' | 'warn' | 'plain'
+
+/** Renders a short label. */
+export const badge = (word: string, tone: Tone = 'plain'): Html =>
   html`<span class="badge ${tone}">${word}</span>`
 
 /** Renders the status of a card. */
@@ -72,7 +78,7 @@ export const statusBadge = (card: {
   readonly cardStatusCode: string
 }): Html => badge(card.status, tones[card.cardStatusCode] ?? 'bad')
 
-const tones: Readonly<Record<string, 'good' | 'warn'>> = {
+const tones: Readonly<Record<string, Tone>> = {
   '00': 'good',
   '02': 'warn',
   '62': 'warn',

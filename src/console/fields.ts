@@ -1,5 +1,6 @@
 import type { ProblemError } from '../domain/problem.ts'
 import { type Content, type Html, html } from '../listeners/http/html.ts'
+import { capitalize } from './desk-parts.ts'
 import type { Form, RefusedForm, Visit } from './screen.ts'
 
 /** Whether a form of this page was refused, so that it is shown open. */
@@ -76,6 +77,16 @@ export function itemsField(
     ${faults.length > 0 && html`<p class="fault" id="${id}-fault">${faults.join(' ')}</p>`}`
 }
 
+/** Renders an option of a list, which is selected if it is the chosen one. */
+export const option = (value: string, words: string, chosen: string | undefined): Html =>
+  html`<option value="${value}"${value === chosen && html` selected`}>${words}</option>`
+
+/**
+ * Returns the instant in a field of the type `datetime-local`: it has no zone, and no seconds if
+ * they are 0.
+ */
+export const toInstant = (typed: string): string => `${typed.padEnd(19, ':00')}Z`
+
 /** Renders the reason that an act is recorded with. */
 export const reasonField = (
   visit: Pick<Visit, 'kept' | 'refused'>,
@@ -119,9 +130,7 @@ const listFaults = (
   action: string,
   member: string,
 ): readonly string[] =>
-  listErrors(visit, action, member).map(
-    ({ detail }) => `${detail[0]?.toUpperCase()}${detail.slice(1)}.`,
-  )
+  listErrors(visit, action, member).map(({ detail }) => `${capitalize(detail)}.`)
 
 /** Renders the refusal of a form above its page. Each fault leads to its field. */
 export const refusalSummary = ({ action, problem }: RefusedForm): Html => {

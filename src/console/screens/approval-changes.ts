@@ -5,6 +5,7 @@ import { toMembers } from '../../domain/members.ts'
 import { type Content, type Html, html } from '../../listeners/http/html.ts'
 import type { ApprovalSchema } from '../../listeners/private/schemas/approvals.ts'
 import { cardLink } from '../card-links.ts'
+import { capitalize } from '../desk-parts.ts'
 import type { Visit } from '../screen.ts'
 
 type Approval = Static<typeof ApprovalSchema>
@@ -24,7 +25,7 @@ const names: Readonly<Record<string, string>> = {
 /** `clientName` becomes Client name. */
 const nameMember = (member: string): string => {
   const words = member.replaceAll(/[A-Z]/g, (letter) => ` ${letter.toLowerCase()}`)
-  return names[member] ?? `${words.charAt(0).toUpperCase()}${words.slice(1)}`
+  return names[member] ?? capitalize(words)
 }
 
 /**

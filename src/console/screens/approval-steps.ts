@@ -1,12 +1,12 @@
 import type { Static } from 'typebox'
 import { type Content, type Html, html } from '../../listeners/http/html.ts'
 import type { ListedApprovalSchema } from '../../listeners/private/schemas/approvals.ts'
-import { badge, instant, renderActor } from '../desk-parts.ts'
+import { badge, capitalize, instant, renderActor, type Tone } from '../desk-parts.ts'
 import { path, type Visit } from '../screen.ts'
 
 export type ListedApproval = Static<typeof ListedApprovalSchema>
 
-const tones: Readonly<Record<string, 'good' | 'bad' | 'warn' | 'plain'>> = {
+const tones: Readonly<Record<string, Tone>> = {
   waiting: 'warn',
   approved: 'good',
   done: 'good',
@@ -18,7 +18,7 @@ export const approvalBadge = ({
   brokeGlass,
   state,
 }: Pick<ListedApproval, 'brokeGlass' | 'state'>): Content =>
-  html`${badge(`${state.charAt(0).toUpperCase()}${state.slice(1)}`, tones[state] ?? 'plain')}
+  html`${badge(capitalize(state), tones[state] ?? 'plain')}
     ${brokeGlass && badge('Glass broken', 'bad')}`
 
 /** Renders the key, link or client that a request names, with a link to its page. */

@@ -6,7 +6,7 @@ import { isPersonId } from '../../domain/person.ts'
 import { type Content, html } from '../../listeners/http/html.ts'
 import type { OperatorEntrySchema } from '../../listeners/private/schemas/audit-log.ts'
 import { cardLink } from '../card-links.ts'
-import { badge, instantInRow, renderActor } from '../desk-parts.ts'
+import { badge, capitalize, instantInRow, renderActor, type Tone } from '../desk-parts.ts'
 import { type Column, renderTable } from '../listing.ts'
 import { path, type Visit } from '../screen.ts'
 import { actName } from './act-names.ts'
@@ -110,9 +110,7 @@ export function nameEntryAct(act: string): string {
   const words = withoutUuids(act)
     .replace(/[._]uuid(?![a-z])/, '')
     .replaceAll(/[._]/g, ' ')
-  return `${words.charAt(0).toUpperCase()}${words.slice(1)}`.replace(/^(?:Pin|Cvv)\b/, (word) =>
-    word.toUpperCase(),
-  )
+  return capitalize(words).replace(/^(?:Pin|Cvv)\b/, (word) => word.toUpperCase())
 }
 
 /** Lists the acts of the filter, with one that it does not offer but was asked for. */
@@ -145,15 +143,14 @@ function renderSubject({ act, clientId, publicToken, subject }: OperatorEntry): 
     : html`<a class="cut" href="${page}" title="${subject}">${name}</a>`
 }
 
-const outcomeTones: Readonly<Record<string, 'bad' | 'warn' | 'plain'>> = {
+const outcomeTones: Readonly<Record<string, Tone>> = {
   refused: 'bad',
   failed: 'warn',
 }
 
 function renderOutcome({ count, outcome, reason }: OperatorEntry): Content {
   if (outcome === 'done') return 'Done'
-  const word = `${outcome.charAt(0).toUpperCase()}${outcome.slice(1)}`
-  return html`${badge(word, outcomeTones[outcome] ?? 'plain')}
+  return html`${badge(capitalize(outcome), outcomeTones[outcome] ?? 'plain')}
     ${reason?.replaceAll('_', ' ')}${count > 1 && ` (${count} times)`}`
 }
 

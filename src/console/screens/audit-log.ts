@@ -4,6 +4,7 @@ import { AuditLogSchema, OperatorEntrySchema } from '../../listeners/private/sch
 import { PersonSchema } from '../../listeners/private/schemas/people.ts'
 import { badge, instant } from '../desk-parts.ts'
 import { actAndReturn } from '../done.ts'
+import { option } from '../fields.ts'
 import { filterFault, listFiltered } from '../filters.ts'
 import { type Column, pages, renderTable } from '../listing.ts'
 import { type Act, formFields, type Screen, type Visit } from '../screen.ts'
@@ -73,12 +74,7 @@ const filterForm = (
     ${personField(filter.person, people)}
     <label>Act<select name="act">
       <option value="">Any act</option>
-      ${listOfferedActs(filter.act).map(
-        (act) =>
-          html`<option value="${act}"${act === filter.act && html` selected`}>${nameEntryAct(
-            act,
-          )}</option>`,
-      )}
+      ${listOfferedActs(filter.act).map((act) => option(act, nameEntryAct(act), filter.act))}
     </select></label>
     <label>Card token<input name="card" inputmode="numeric" maxlength="10" autocomplete="off"
       size="11" value="${filter.card}"></label>
@@ -94,11 +90,8 @@ function personField(asked: string, people: readonly Person[]): Content {
   const isListed = asked === '' || people.some(({ personId }) => personId === asked)
   return html`<label>Person<select name="person">
     <option value="">Anybody</option>
-    ${!isListed && html`<option value="${asked}" selected>${asked}</option>`}
-    ${people.map(
-      ({ name, personId }) =>
-        html`<option value="${personId}"${personId === asked && html` selected`}>${name}</option>`,
-    )}
+    ${!isListed && option(asked, asked, asked)}
+    ${people.map(({ name, personId }) => option(personId, name, asked))}
   </select></label>`
 }
 

@@ -8,6 +8,7 @@ import { addressFieldRule } from '../address.ts'
 import { writeMoney } from '../amounts.ts'
 import { authorizationPath, cardLink } from '../card-links.ts'
 import { badge, instantInRow, renderActor } from '../desk-parts.ts'
+import { option } from '../fields.ts'
 import { filterFault, listFiltered } from '../filters.ts'
 import { type KnownName, listKnownClients, renderKnownNames } from '../known-names.ts'
 import { type Column, pages, renderTable } from '../listing.ts'
@@ -87,22 +88,20 @@ function filterForm(
   filters: URLSearchParams,
   clients: readonly KnownName[],
 ): Html {
-  const option = (value: string, words: string, name: string) =>
-    html`<option value="${value}"${query[name] === value && html` selected`}>${words}</option>`
   const moment = (name: string) => (filters.get(name) ?? '').slice(0, 16)
   const codes = responseCodes.filter((code) => code !== '00' && code !== '14')
   return html`<form class="filters narrow" method="get" action="/console/authorizations">
     <label>Answer
       <select name="outcome">
-        ${option('', 'Any', 'outcome')}
-        ${option('approved', 'Approved', 'outcome')}
-        ${option('declined', 'Declined', 'outcome')}
+        ${option('', 'Any', query.outcome)}
+        ${option('approved', 'Approved', query.outcome)}
+        ${option('declined', 'Declined', query.outcome)}
       </select>
     </label>
     <label>Reason
       <select name="responseCode">
-        ${option('', 'Any', 'responseCode')}
-        ${codes.map((code) => option(code, describeResponseCode(code), 'responseCode'))}
+        ${option('', 'Any', query.responseCode)}
+        ${codes.map((code) => option(code, describeResponseCode(code), query.responseCode))}
       </select>
     </label>
     <label>Client

@@ -2,7 +2,7 @@ import type { Static } from 'typebox'
 import type { Problem } from '../../domain/problem.ts'
 import { CardChipSchema } from '../../listeners/http/chip-members.ts'
 import { type Content, html } from '../../listeners/http/html.ts'
-import { badge, instant } from '../desk-parts.ts'
+import { badge, instant, type Tone } from '../desk-parts.ts'
 import { parseAnswer, parseProblem } from '../listener-answers.ts'
 import { path, type Visit } from '../screen.ts'
 import { left } from './tries-left.ts'
@@ -54,7 +54,7 @@ export const isPinInChipBlocked = (chip: FoundChip): boolean =>
   chip !== null && !('code' in chip) && chip.chips.at(-1)?.remainingOfflineTries === 0
 
 /** Others are plain. */
-const stateTones: Readonly<Record<string, 'good' | 'bad'>> = { done: 'good', failed: 'bad' }
+const stateTones: Readonly<Record<string, Tone>> = { done: 'good', failed: 'bad' }
 
 /** The section of the chip on the page of a card. A card without a chip has none. */
 export const chipSection = (chip: FoundChip): Content =>

@@ -2,7 +2,7 @@ import type { Static } from 'typebox'
 import type { CardOfHistorySchema } from '../../listeners/http/card-history-members.ts'
 import { type Content, type Html, html } from '../../listeners/http/html.ts'
 import { cardLink } from '../card-links.ts'
-import { badge, instant, statusBadge } from '../desk-parts.ts'
+import { badge, instant, statusBadge, type Tone } from '../desk-parts.ts'
 
 /** A card of a line. */
 export type CardOfLine = Static<typeof CardOfHistorySchema>
@@ -87,7 +87,7 @@ export const plasticsSection = (line: readonly CardOfLine[], publicToken: string
 /** The most plastics that are shown at once. */
 const plasticsMost = 3
 
-const stateTones: Readonly<Record<Plastic['state'], 'good' | 'warn' | 'plain'>> = {
+const stateTones: Readonly<Record<Plastic['state'], Tone>> = {
   Current: 'good',
   Waiting: 'warn',
   Retired: 'plain',

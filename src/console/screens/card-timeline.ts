@@ -5,7 +5,7 @@ import { describeTransaction } from '../../domain/transaction.ts'
 import { type Content, type Html, html } from '../../listeners/http/html.ts'
 import type { TimelineEntrySchema } from '../../listeners/private/schemas/cards.ts'
 import { authorizationPath } from '../card-links.ts'
-import { instantInRow, renderActor } from '../desk-parts.ts'
+import { instantInRow, renderActor, type Tone } from '../desk-parts.ts'
 import type { Visit } from '../screen.ts'
 import { type Act, describeAct, listDeliveries, listIds, type Shown } from './act-details.ts'
 import { actName } from './act-names.ts'
@@ -24,7 +24,7 @@ export const timelineKinds: Readonly<Record<Entry['kind'], string>> = {
 /** A row of the timeline: one line, with more behind a disclosure. */
 interface Row {
   readonly at: string
-  readonly tone: 'good' | 'bad' | 'warn' | 'plain'
+  readonly tone: Tone
   readonly what: Content
   readonly text: Content
   readonly by: Content

@@ -4,7 +4,7 @@ import type { ChipFinding } from '../../domain/chip-findings.ts'
 import { declineWords, describeDecline, isDeclineReason } from '../../domain/decline-words.ts'
 import { type Html, html } from '../../listeners/http/html.ts'
 import type * as schemas from '../../listeners/private/schemas/card-authorizations.ts'
-import { badge } from '../desk-parts.ts'
+import { badge, type Tone } from '../desk-parts.ts'
 import { left } from './tries-left.ts'
 
 type Authorization = Static<typeof schemas.RecordedAuthorizationSchema>
@@ -33,8 +33,6 @@ const checkNames: Readonly<Record<Check['check'], string>> = {
   decision: 'Decision of the client',
   answer: 'Answer to the first request',
 }
-
-type Tone = 'good' | 'bad' | 'warn' | 'plain'
 
 const verdicts: Readonly<Record<Check['result'], readonly [string, Tone]>> = {
   passed: ['Passed', 'good'],

@@ -4,7 +4,7 @@ import { html } from '../../listeners/http/html.ts'
 import { DisclosureSchema } from '../../listeners/private/schemas/disclosures.ts'
 import { addressFieldRule } from '../address.ts'
 import { cardLink } from '../card-links.ts'
-import { badge, instantInRow, renderActor } from '../desk-parts.ts'
+import { badge, instantInRow, renderActor, type Tone } from '../desk-parts.ts'
 import { filterFault, listFiltered } from '../filters.ts'
 import { listKnownClients, renderKnownNames } from '../known-names.ts'
 import { type Column, pages, renderTable } from '../listing.ts'
@@ -16,7 +16,7 @@ type Disclosure = Static<typeof DisclosureSchema>
 const access = 'audit.read'
 const title = 'Disclosures'
 
-const outcomes: Readonly<Record<string, readonly [string, 'good' | 'bad' | 'warn' | 'plain']>> = {
+const outcomes: Readonly<Record<string, readonly [string, Tone]>> = {
   done: ['Shown', 'plain'],
   refused: ['Refused', 'bad'],
   failed: ['Failed', 'warn'],

@@ -4,7 +4,7 @@ import { type Content, html } from '../../listeners/http/html.ts'
 import { ZoneSchema } from '../../listeners/private/schemas/clients.ts'
 import { AdviceSchema, LinkSchema } from '../../listeners/private/schemas/links.ts'
 import { cardLink } from '../card-links.ts'
-import { badge, instant, instantInRow, renderActor } from '../desk-parts.ts'
+import { badge, capitalize, instant, instantInRow, renderActor } from '../desk-parts.ts'
 import { actAndReturn } from '../done.ts'
 import { type Column, list, pages, renderTable } from '../listing.ts'
 import { type Act, formFields, path, type Screen, type Visit } from '../screen.ts'
@@ -78,8 +78,7 @@ const listLinkColumns = (
   { title: 'Profile', cell: ({ profile }) => profile },
 ]
 
-const renderState = ({ state }: Link): Content =>
-  badge(`${state[0]?.toUpperCase()}${state.slice(1)}`, tones[state])
+const renderState = ({ state }: Link): Content => badge(capitalize(state), tones[state])
 
 /** Says why a link has no connection, else how many it has. */
 const renderConnections = ({ connections, fault }: Link): Content =>

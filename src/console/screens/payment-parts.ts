@@ -5,12 +5,12 @@ import { type Content, type Html, html } from '../../listeners/http/html.ts'
 import type { PaymentSchema } from '../../listeners/http/payment-schemas.ts'
 import { writeMoney } from '../amounts.ts'
 import { paymentPath } from '../card-links.ts'
-import { badge, instantInRow } from '../desk-parts.ts'
+import { badge, instantInRow, type Tone } from '../desk-parts.ts'
 import { type Column, renderTable } from '../listing.ts'
 
 type Payment = Static<typeof PaymentSchema>
 
-const states: Readonly<Record<PaymentState, readonly [string, 'good' | 'warn' | 'plain']>> = {
+const states: Readonly<Record<PaymentState, readonly [string, Tone]>> = {
   open: ['Open', 'warn'],
   partlyCleared: ['Partly cleared', 'warn'],
   cleared: ['Cleared', 'good'],

@@ -7,7 +7,7 @@ import { RecordedAuthorizationSchema } from '../../listeners/private/schemas/car
 import { cardPath } from '../card-links.ts'
 import { instant } from '../desk-parts.ts'
 import { actAndReturn } from '../done.ts'
-import { field, readKept } from '../fields.ts'
+import { field, option, readKept, toInstant } from '../fields.ts'
 import { parseAnswer } from '../listener-answers.ts'
 import { type Act, formFields, type Page, path, type Screen, type Visit } from '../screen.ts'
 import { left } from './tries-left.ts'
@@ -57,11 +57,8 @@ async function sandboxPage(visit: Visit): Promise<Page> {
                 maxLength: 20,
               })}</div>
               <label>How the card is read<select name="entryMode">
-                ${entryModes.map(
-                  ([mode, words]) =>
-                    html`<option value="${mode}"${
-                      readKept(visit, terminalAction, 'entryMode') === mode && html` selected`
-                    }>${words}</option>`,
+                ${entryModes.map(([mode, words]) =>
+                  option(mode, words, readKept(visit, terminalAction, 'entryMode')),
                 )}
               </select></label>
               <label>PIN<input type="password" name="pin" maxlength="12" inputmode="numeric"
@@ -190,7 +187,7 @@ export const moveClockAct: Act = {
   access: 'admin',
   perform: (visit, { now = '' }) =>
     actAndReturn(visit, 'POST', '/sandbox/clock', {
-      body: { now: `${now.length === 16 ? `${now}:00` : now}Z` },
+      body: { now: toInstant(now) },
       to: '/console/sandbox',
       done: 'The clock was moved.',
     }),

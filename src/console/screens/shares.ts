@@ -1,9 +1,10 @@
 import { type Html, html } from '../../listeners/http/html.ts'
+import type { Tone } from '../desk-parts.ts'
 
 /** A part of a whole, coloured by its meaning. */
 export interface Share {
   readonly count: number
-  readonly tone: 'good' | 'warn' | 'bad' | 'plain'
+  readonly tone: Tone
 }
 
 /** Draws the parts of a whole as one bar. The text beside it says the same. */

@@ -10,7 +10,7 @@ import { writeCount } from '../amounts.ts'
 import { cardLink } from '../card-links.ts'
 import { badge, instant, instantInRow, renderActor } from '../desk-parts.ts'
 import { actAndReturn } from '../done.ts'
-import { field, isRefused, reasonField } from '../fields.ts'
+import { field, isRefused, reasonField, toInstant } from '../fields.ts'
 import { filterFault, listFiltered } from '../filters.ts'
 import { listKnownClients, renderKnownNames } from '../known-names.ts'
 import { type Column, list, pages, renderTable } from '../listing.ts'
@@ -319,8 +319,7 @@ export const webhookActs: readonly Act[] = Object.entries(doneTexts).map(([name,
   perform(visit, { reason, since }) {
     const act = name.replace(':deliveryId', path`${visit.params.deliveryId ?? ''}`)
     return actAndReturn(visit, 'POST', `${composePath(visit.params)}/${act}`, {
-      // As in the field: without a zone, and without seconds if they are 0.
-      body: { reason, ...(since !== undefined && { since: `${since.padEnd(19, ':00')}Z` }) },
+      body: { reason, ...(since !== undefined && { since: toInstant(since) }) },
       to: composePageUrl(visit.params),
       done,
     })

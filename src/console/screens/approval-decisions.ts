@@ -2,6 +2,7 @@ import type { Static } from 'typebox'
 import { freshLoginSeconds, isFreshLogin } from '../../domain/approval.ts'
 import { type Content, html } from '../../listeners/http/html.ts'
 import type { ApprovalSchema } from '../../listeners/private/schemas/approvals.ts'
+import { actForm } from '../act-form.ts'
 import { duration } from '../desk-parts.ts'
 import { actAndReturn } from '../done.ts'
 import { reasonField } from '../fields.ts'
@@ -35,25 +36,22 @@ const breakGlassHint =
   'break-glass, and the monitoring of this installation reports it.'
 
 /** Renders the forms of a decision, or why this person cannot decide. */
-export function approvalDecision(
-  { here, kept, person, refused, scopes, ...visit }: Visit,
-  approval: Approval,
-): Content {
+export function approvalDecision(visit: Visit, approval: Approval): Content {
+  const { here, kept, person } = visit
   const { approvalId, payloadHash, requestedBy, state } = approval
   if (state !== 'waiting') return html`<p>${decidedTexts[state]}</p>`
   const action = path`/console/approvals/${approvalId}`
-  const reasonForm = (name: string, title: string, hint: string) =>
-    html`<details${kept.reason && html` open`}>
-      <summary>${title}</summary>
-      <form method="post" action="${action}/${name}">
-        ${formFields(visit)}
-        ${reasonField({ kept, refused }, `${action}/${name}`, { maxLength: 500 })}
-        <p class="hint">${hint}</p>
-        <button class="danger">${title}</button>
-      </form>
-    </details>`
+  const reasonForm = (act: string, name: string, hint: string) =>
+    actForm(visit, {
+      action: `${action}/${act}`,
+      name,
+      fields: reasonField(visit, `${action}/${act}`, { maxLength: 500 }),
+      hint,
+      isDangerous: true,
+      isOpen: Boolean(kept.reason),
+    })
   const isMine = requestedBy.id === person.personId
-  const isApprover = mayApprove({ scopes }, approval)
+  const isApprover = mayApprove(visit, approval)
   const isFresh = isFreshLogin(person, new Date())
   const signIn = (purpose: string) =>
     html`<p><a class="button"

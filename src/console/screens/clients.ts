@@ -2,9 +2,10 @@ import type { Static } from 'typebox'
 import { type Content, html } from '../../listeners/http/html.ts'
 import { ClientSchema, NamedClientSchema } from '../../listeners/private/schemas/clients.ts'
 import { WatchedEndpointsSchema } from '../../listeners/private/schemas/decision-endpoints.ts'
+import { actForm } from '../act-form.ts'
 import { badge, instant, renderActor } from '../desk-parts.ts'
 import { actAndReturn } from '../done.ts'
-import { isRefused, optionalReasonField, readReason } from '../fields.ts'
+import { optionalReasonField, readReason } from '../fields.ts'
 import { type KnownName, listKnownProducts, renderKnownNames } from '../known-names.ts'
 import { type Column, list, pages, renderTable } from '../listing.ts'
 import { type Act, formFields, path, type Screen, type Visit } from '../screen.ts'
@@ -160,7 +161,6 @@ const facts = (visit: Visit, client: NamedClient, endpoints: readonly WatchedEnd
   </section>`
 
 function switchForm(visit: Visit, { active, clientId }: Client): Content {
-  const title = active ? 'Disable' : 'Enable'
   const hint = active
     ? 'The client gets no more tokens, and its tokens are rejected within 60 seconds. Its data ' +
       'stays.'
@@ -168,16 +168,14 @@ function switchForm(visit: Visit, { active, clientId }: Client): Content {
   const action = path`/console/clients/${clientId}`
   return html`<section aria-labelledby="access">
     <h2 id="access">Access</h2>
-    <details${isRefused(visit, action) && html` open`}>
-      <summary>${title}</summary>
-      <form method="post" action="${action}">
-        ${formFields(visit)}
-        ${optionalReasonField(visit, action)}
-        <input type="hidden" name="active" value="${active ? 'no' : 'yes'}">
-        <p class="hint">${hint}</p>
-        <button class="${active ? 'danger' : ''}">${title}</button>
-      </form>
-    </details>
+    ${actForm(visit, {
+      action,
+      name: active ? 'Disable' : 'Enable',
+      fields: html`${optionalReasonField(visit, action)}
+        <input type="hidden" name="active" value="${active ? 'no' : 'yes'}">`,
+      hint,
+      isDangerous: active,
+    })}
   </section>`
 }
 

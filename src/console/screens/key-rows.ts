@@ -1,11 +1,12 @@
 import type { Static } from 'typebox'
 import { type Content, type Html, html } from '../../listeners/http/html.ts'
 import type { ListedKeySchema } from '../../listeners/private/schemas/keys.ts'
+import { actForm } from '../act-form.ts'
 import { writeCount } from '../amounts.ts'
 import { badge, instant } from '../desk-parts.ts'
-import { isRefused, optionalReasonField } from '../fields.ts'
+import { optionalReasonField } from '../fields.ts'
 import { type Column, renderTable } from '../listing.ts'
-import { formFields, path, type Visit } from '../screen.ts'
+import { path, type Visit } from '../screen.ts'
 import { bar } from './bars.ts'
 import { renderDay } from './key-calendar.ts'
 import { renderShare } from './key-progress.ts'
@@ -98,28 +99,22 @@ function renderParts(key: Key): Html {
 
 /** Renders the acts on a version: its rotation and its retirement. */
 function acts(visit: Visit, { current, key, state, version }: Key): Content {
-  const form = (action: string, name: string, fields: Content, hint: string) =>
-    html`<details${isRefused(visit, action) && html` open`}>
-      <summary>${name}</summary>
-      <form method="post" action="${action}">
-        ${formFields(visit)}
-        ${fields}
-        <p class="hint">${hint}</p>
-        <button>${name}</button>
-      </form>
-    </details>`
   const own = path`/console/keys/${key}`
   if (current) {
-    return form(
-      `${own}/rotate`,
-      'Rotate',
-      null,
-      'Generates a new version, which becomes active once every process knows it. Data under ' +
+    return actForm(visit, {
+      action: `${own}/rotate`,
+      name: 'Rotate',
+      hint:
+        'Generates a new version, which becomes active once every process knows it. Data under ' +
         'this version is then re-encrypted where possible.',
-    )
+    })
   }
   if (state !== 'active') return null
   const action = `${own}/versions/${version}/retire`
-  const reason = optionalReasonField(visit, action)
-  return form(action, 'Retire', reason, 'Refused while the version protects data.')
+  return actForm(visit, {
+    action,
+    name: 'Retire',
+    fields: optionalReasonField(visit, action),
+    hint: 'Refused while the version protects data.',
+  })
 }

@@ -3,11 +3,12 @@ import { isApprovalCode } from '../../domain/response-code.ts'
 import { type Content, html } from '../../listeners/http/html.ts'
 import { ZoneSchema } from '../../listeners/private/schemas/clients.ts'
 import { AdviceSchema, LinkSchema } from '../../listeners/private/schemas/links.ts'
+import { actForm } from '../act-form.ts'
 import { cardLink } from '../card-links.ts'
 import { badge, capitalize, instant, instantInRow, renderActor } from '../desk-parts.ts'
 import { actAndReturn } from '../done.ts'
 import { type Column, list, pages, renderTable } from '../listing.ts'
-import { type Act, formFields, path, type Screen, type Visit } from '../screen.ts'
+import { type Act, path, type Screen, type Visit } from '../screen.ts'
 
 const access = ['admin', 'support.read'] as const
 type Link = Static<typeof LinkSchema>
@@ -165,22 +166,19 @@ const facts = (visit: Visit, link: Link): Content =>
   </section>`
 
 function switchForm(visit: Visit, { active, linkName }: Link): Content {
-  const title = active ? 'Disable' : 'Enable'
   const hint = active
     ? 'Its connections are closed. Requests of the network are not answered until the link is ' +
       'enabled.'
     : 'It connects within seconds.'
   return html`<section aria-labelledby="switch">
     <h2 id="switch">Actions</h2>
-    <details>
-      <summary>${title}</summary>
-      <form method="post" action="${path`/console/networks/links/${linkName}`}">
-        ${formFields(visit)}
-        <input type="hidden" name="active" value="${active ? 'no' : 'yes'}">
-        <p class="hint">${hint}</p>
-        <button class="${active ? 'danger' : ''}">${title}</button>
-      </form>
-    </details>
+    ${actForm(visit, {
+      action: path`/console/networks/links/${linkName}`,
+      name: active ? 'Disable' : 'Enable',
+      fields: html`<input type="hidden" name="active" value="${active ? 'no' : 'yes'}">`,
+      hint,
+      isDangerous: active,
+    })}
   </section>`
 }
 

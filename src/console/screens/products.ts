@@ -1,10 +1,11 @@
 import type { Static } from 'typebox'
 import { type Content, html } from '../../listeners/http/html.ts'
 import { AdministeredProductSchema } from '../../listeners/private/schemas/products.ts'
+import { actForm } from '../act-form.ts'
 import { badge } from '../desk-parts.ts'
 import { actAndReturn } from '../done.ts'
 import { type Column, list, pages, renderTable } from '../listing.ts'
-import { type Act, formFields, path, type Screen, type Visit } from '../screen.ts'
+import { type Act, path, type Screen, type Visit } from '../screen.ts'
 
 const access = ['admin', 'support.read'] as const
 type Product = Static<typeof AdministeredProductSchema>
@@ -114,19 +115,15 @@ function chipDetails(chip: Chip): Content {
 }
 
 function switchForm(visit: Visit, { active, productId }: Product): Content {
-  const title = active ? 'Retire' : 'Issue again'
   const hint = active
     ? 'No new cards of the product can be created. Its existing cards stay valid.'
     : 'Cards of the product can be created again.'
-  return html`<details>
-    <summary>${title}</summary>
-    <form method="post" action="${path`/console/products/${String(productId)}`}">
-      ${formFields(visit)}
-      <input type="hidden" name="active" value="${active ? 'no' : 'yes'}">
-      <p class="hint">${hint}</p>
-      <button>${title}</button>
-    </form>
-  </details>`
+  return actForm(visit, {
+    action: path`/console/products/${String(productId)}`,
+    name: active ? 'Retire' : 'Issue again',
+    fields: html`<input type="hidden" name="active" value="${active ? 'no' : 'yes'}">`,
+    hint,
+  })
 }
 
 export const switchProductAct: Act = {

@@ -5,16 +5,17 @@ import {
   WatchedDeliverySchema,
   WatchedWebhookSchema,
 } from '../../listeners/private/schemas/webhooks.ts'
+import { actForm } from '../act-form.ts'
 import { addressFieldRule } from '../address.ts'
 import { writeCount } from '../amounts.ts'
 import { cardLink } from '../card-links.ts'
 import { badge, instant, instantInRow, renderActor } from '../desk-parts.ts'
 import { actAndReturn } from '../done.ts'
-import { field, isRefused, reasonField, toInstant } from '../fields.ts'
+import { field, reasonField, toInstant } from '../fields.ts'
 import { filterFault, listFiltered } from '../filters.ts'
 import { listKnownClients, renderKnownNames } from '../known-names.ts'
 import { type Column, list, pages, renderTable } from '../listing.ts'
-import { type Act, formFields, type Page, path, type Screen, type Visit } from '../screen.ts'
+import { type Act, type Page, path, type Screen, type Visit } from '../screen.ts'
 import { shares } from './shares.ts'
 
 type Webhook = Static<typeof WatchedWebhookSchema>
@@ -195,18 +196,9 @@ const renderUrl = (url: string): Content =>
 
 /** Renders the acts on a webhook, each with a reason. */
 function actions(visit: Visit, webhook: Webhook): Content {
-  const form = (name: string, title: string, fields: Content, hint: string) => {
-    const action = `${composePageUrl(webhook)}/${name}`
-    return html`<details${isRefused(visit, action) && html` open`}>
-      <summary>${title}</summary>
-      <form method="post" action="${action}">
-        ${formFields(visit)}
-        ${fields}
-        ${reasonField(visit, action)}
-        <p class="hint">${hint}</p>
-        <button>${title}</button>
-      </form>
-    </details>`
+  const form = (act: string, name: string, fields: Content, hint: string) => {
+    const action = `${composePageUrl(webhook)}/${act}`
+    return actForm(visit, { action, name, fields: [fields, reasonField(visit, action)], hint })
   }
   const sinceField = field(visit, `${composePageUrl(webhook)}/replay`, {
     name: 'since',
@@ -281,14 +273,7 @@ function renderLastAnswer({ tries }: Delivery): Content {
 function resendForm(visit: Visit, webhook: Webhook, deliveryId: string): Content {
   if (!visit.scopes.has('support.write') || webhook.status !== 'Enabled') return null
   const action = `${composePageUrl(webhook)}/deliveries/${deliveryId}/resend`
-  return html`<details${isRefused(visit, action) && html` open`}>
-    <summary>Send again</summary>
-    <form method="post" action="${action}">
-      ${formFields(visit)}
-      ${reasonField(visit, action)}
-      <button>Send again</button>
-    </form>
-  </details>`
+  return actForm(visit, { action, name: 'Send again', fields: reasonField(visit, action) })
 }
 
 const triesDetails = (eventId: string, tries: Delivery['tries']): Content =>

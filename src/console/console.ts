@@ -197,15 +197,9 @@ async function performAct(
   const frame = createFrame(options, visit)
   if (options.isReadOnly && !act.readsOnly) return sendPage(reply, readOnlyPage, frame)
   if (!allows(visit, act.access)) return sendPage(reply, refusedPage(act.access), frame)
+  const sent = { act, request, reply, session, here, form }
   if (!holdsFormToken(session, form)) {
-    return showFormAgain(
-      options,
-      { act, request, reply, session, here, form },
-      {
-        refusal: refusedSinceSignIn,
-        error: foreignForm(),
-      },
-    )
+    return showFormAgain(options, sent, refusedSinceSignIn, foreignForm())
   }
   try {
     const outcome = await act.perform(visit, form)
@@ -222,14 +216,7 @@ async function performAct(
     if (error instanceof Problem && error.status === 401) {
       await storeReason(options, session, here, form)
     }
-    return showFormAgain(
-      options,
-      { act, request, reply, session, here, form },
-      {
-        refusal: describeRefusal(error),
-        error,
-      },
-    )
+    return showFormAgain(options, sent, describeRefusal(error), error)
   }
 }
 
@@ -248,7 +235,8 @@ interface SentForm {
 async function showFormAgain(
   options: ConsoleOptions,
   { act, form, here, reply, request, session }: SentForm,
-  { error, refusal }: { readonly refusal: RefusedForm['problem'] | null; readonly error: unknown },
+  refusal: RefusedForm['problem'] | null,
+  error: unknown,
 ): Promise<FastifyReply> {
   const shown = createVisit(options, session, request, here, {
     kept: omitSecrets(form),

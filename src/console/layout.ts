@@ -1,5 +1,5 @@
 import { type Content, type Html, html } from '../listeners/http/html.ts'
-import { nameRole } from './desk-parts.ts'
+import { badge, nameRole } from './desk-parts.ts'
 import { refusalSummary } from './fields.ts'
 import { computeLiveVersion } from './live-version.ts'
 import { noticeContent } from './notice.ts'
@@ -73,8 +73,8 @@ const header = ({ screens, visit }: Frame): Content =>
   html`<header class="top">
     <button class="quiet menu" popovertarget="screens">Menu</button>
     <a class="brand" href="/console">Pinfold</a>
-    ${visit.isSandbox && html`<span class="badge warn" >Sandbox</span>`}
-    ${visit.isReadOnly && html`<span class="badge warn">Read-only</span>`}
+    ${visit.isSandbox && badge('Sandbox', 'warn')}
+    ${visit.isReadOnly && badge('Read-only', 'warn')}
     ${screens.some(({ path }) => path === searchPath) && findForm(visit)}
     <span id="clock" class="clock" role="group" aria-label="Times" hidden>
       <button type="button" class="quiet" value="local">Local</button>

@@ -237,14 +237,17 @@ export const switchClientAct: Act = {
 export const grantProductAct: Act = {
   path: '/console/clients/:clientId/grants',
   access: 'admin',
-  perform: ({ params: { clientId = '' }, ...visit }, { act, productId = '' }) =>
-    actAndReturn(
-      { params: { clientId }, ...visit },
-      act === 'grant' ? 'PUT' : 'DELETE',
-      path`/clients/${clientId}/products/${productId}`,
+  perform(visit, { act, productId = '' }) {
+    const own = path`/clients/${visit.params.clientId ?? ''}`
+    const isGranted = act === 'grant'
+    return actAndReturn(
+      visit,
+      isGranted ? 'PUT' : 'DELETE',
+      `${own}${path`/products/${productId}`}`,
       {
-        to: path`/console/clients/${clientId}`,
-        done: act === 'grant' ? 'The product is granted.' : 'The grant is revoked.',
+        to: `/console${own}`,
+        done: isGranted ? 'The product is granted.' : 'The grant is revoked.',
       },
-    ),
+    )
+  },
 }

@@ -117,11 +117,14 @@ function messageItem({ currency, publicToken }: Payment, message: Message): Html
   </li>`
 }
 
+/** Whether a payment in a state holds an amount. */
+export const isHeld = (state: Payment['state']): boolean =>
+  state === 'open' || state === 'partlyCleared'
+
 /** What follows while an amount is held. */
 function ending({ currency, holdExpiresAt, open, state }: Payment): Content {
-  const isHeld = state === 'open' || state === 'partlyCleared'
   return (
-    isHeld &&
+    isHeld(state) &&
     holdExpiresAt !== undefined &&
     html`<li class="ahead">
       ${instant(holdExpiresAt)}

@@ -5,7 +5,7 @@ import { cardLink, cardPlace, cardsPlace, paymentsPath } from '../card-links.ts'
 import { instant } from '../desk-parts.ts'
 import { list, pages } from '../listing.ts'
 import { path, type Screen } from '../screen.ts'
-import { messageLine, type Payment, sumsBar } from './payment-line.ts'
+import { isHeld, messageLine, type Payment, sumsBar } from './payment-line.ts'
 import { merchantFacts, merchantName, paymentsTable, stateBadge } from './payment-parts.ts'
 
 const access = 'support.read'
@@ -89,7 +89,6 @@ function sums(payment: Payment): Content {
 function facts(payment: Payment): Content {
   const { flagged, holdExpiresAt, merchant, networkTransactionId, paymentId } = payment
   const { publicToken, state, transactionType } = payment
-  const isHeld = state === 'open' || state === 'partlyCleared'
   return html`<dl class="facts">
     ${merchantFacts(merchant)}
     ${transactionType !== undefined && html`<dt>Transaction type</dt><dd>${transactionType}</dd>`}
@@ -100,7 +99,7 @@ function facts(payment: Payment): Content {
     </dd>
     ${
       holdExpiresAt &&
-      html`<dt>${isHeld ? 'Hold expires' : 'Hold was to expire'}</dt>
+      html`<dt>${isHeld(state) ? 'Hold expires' : 'Hold was to expire'}</dt>
         <dd>${instant(holdExpiresAt)}</dd>`
     }
     ${

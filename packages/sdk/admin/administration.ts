@@ -11,7 +11,7 @@ import { type Call, createTransport, path, type Transport } from '../client/tran
 import type { operations } from './generated/openapi.ts'
 import { operationTable } from './generated/operations.ts'
 
-/** Where the two listeners are, and who calls: a client with a scope such as `admin`. */
+/** The addresses of the two listeners, and the caller: a client with a scope such as `admin`. */
 export interface AdministrationOptions extends PinfoldOptions {
   /** The private listener. Tokens come from the public one, the `baseUrl`. */
   readonly privateUrl: string
@@ -52,7 +52,10 @@ type Content<Response> = Response extends { readonly content: infer Media extend
   ? Media[keyof Media]
   : undefined
 
-/** The answer of an operation; with a 202, that it waits for another operator, or goes on. */
+/**
+ * The answer of an operation. A 202 answers with the approval that it waits for, or with work that
+ * goes on.
+ */
 export type OperationResult<Id extends OperationId> = Content<Success<Id>>
 
 type Entry<List> = List extends readonly (infer Each)[] ? Each : never

@@ -1,9 +1,16 @@
 /**
  * Calls Pinfold from a client system, in Node.js 20.19 and later and in any runtime with `fetch`.
  *
- * ```ts const pinfold = createPinfold({ baseUrl: 'https://cards.example', clientId, clientSecret })
- * const card = await pinfold.cards.create({ cardType: 'Virtual', cardProduct: 1001, cardHolder,
- * address, }) const status = await pinfold.pins.unblock(card.publicToken) ```
+ * ```ts
+ * const pinfold = createPinfold({ baseUrl: 'https://cards.example', clientId, clientSecret })
+ * const card = await pinfold.cards.create({
+ *   cardType: 'Virtual',
+ *   cardProduct: 1001,
+ *   cardHolder,
+ *   address,
+ * })
+ * const status = await pinfold.pins.unblock(card.publicToken)
+ * ```
  */
 export {
   CallFailed,

@@ -64,9 +64,9 @@ export type Simulate = Schemas['Simulate']
 export type Authorization = Schemas['SimulatedAuthorization']
 /** An approval or a decline as it is read later, with its reason and every check. */
 export type RecordedAuthorization = Schemas['RecordedAuthorization']
-/** What a purchase holds, and what has moved. */
+/** A purchase: the amount that it holds, and the amounts that were moved. */
 export type Payment = Schemas['Payment']
-/** The same with the messages after its authorization. */
+/** A payment with the messages after its authorization. */
 export type PaymentWithMessages = Schemas['PaymentWithMessages']
 export type SimulateIncrement = Schemas['SimulateIncrement']
 export type SimulateReversal = Schemas['SimulateReversal']
@@ -78,9 +78,9 @@ export type RenewalJob = Schemas['RenewalJob']
 export type MakeVirtualChip = Schemas['MakeChip']
 export type ChipTransaction = Schemas['ChipTransaction']
 export type ChipTransactionAnswer = Schemas['ChipAnswer']
-/** What a message did to its payment. */
+/** The effect of a message on its payment. */
 export type MessageResult = Schemas['MessageResult']
-/** Where a client decides its authorizations: its draft, and the versions in force. */
+/** The endpoint that decides a client's authorizations: its draft, and the versions in force. */
 export type DecisionEndpoint = Schemas['DecisionEndpoint']
 export type DecisionEndpointVersion = Schemas['EndpointVersion']
 export type SetDecisionEndpoint = Schemas['PutDecisionEndpoint']
@@ -90,7 +90,7 @@ export type AcceptedAnswer = Schemas['AcceptedAnswer']
 /** A decision as it is read later: who decided, and when. */
 export type RecordedDecision = Schemas['RecordedDecision']
 export type DecisionWithRequest = Schemas['DecisionWithRequest']
-/** What was decided, and what an endpoint answers now. */
+/** A past decision, and the present answer of an endpoint to the same request. */
 export type DecisionReplay = Schemas['DecisionReplay']
 export type CreateWebhook = Schemas['CreateWebhook']
 /** `secret` is absent in the answer to a repeat; then rotate it. */

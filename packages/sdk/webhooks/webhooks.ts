@@ -1,8 +1,10 @@
 /**
  * Verifies webhooks on a server, in Node.js 20 and later and in any runtime with Web Crypto.
  *
- * ```ts const event = await verifyWebhook(request.headers, await request.text(), secret) if
- * (event.type === 'pin.blocked') await tellCardholder(event.data.publicToken) ```
+ * ```ts
+ * const event = await verifyWebhook(request.headers, await request.text(), secret)
+ * if (event.type === 'pin.blocked') await tellCardholder(event.data.publicToken)
+ * ```
  */
 export type { DecisionAnswer, DecisionPing, DecisionRequest } from './decision.ts'
 export type { PinfoldEvent, PinfoldMessage, PingMessage } from './event.ts'

@@ -7,13 +7,13 @@ export interface Authorizations {
    * Approvals and declines of all cards, newest first, each with its reason. Scope `payments.read`.
    */
   list(query?: Query<'listAuthorizations'>, options?: CallOptions): Listing<RecordedAuthorization>
-  /** Those of one card, newest first. Scope `payments.read`. */
+  /** The approvals and declines of a card, newest first. Scope `payments.read`. */
   listByCard(
     publicToken: string,
     query?: Query<'listCardAuthorizations'>,
     options?: CallOptions,
   ): Listing<RecordedAuthorization>
-  /** Why one was approved or declined, check by check. Scope `payments.read`. */
+  /** An approval or a decline with all of its checks. Scope `payments.read`. */
   retrieve(authorizationId: string, options?: CallOptions): Promise<RecordedAuthorization>
 }
 

@@ -7,12 +7,15 @@ import type {
 import type { Calls, ChangeOptions } from '../transport/calls.ts'
 import { type CallOptions, path } from '../transport/transport.ts'
 
-/** Which endpoint: of one product, or without it the one for all products. */
+/** Selects the endpoint of a product; without a product, that for all products. */
 export interface EndpointQuery {
   readonly productId?: number | undefined
 }
 
-/** Where the client decides its authorizations. All methods need the scope `decisions.write`. */
+/**
+ * The endpoint that decides the client's authorizations. All methods need the scope
+ * `decisions.write`.
+ */
 export interface DecisionEndpoints {
   retrieve(query?: EndpointQuery, options?: CallOptions): Promise<DecisionEndpoint>
   /**

@@ -22,9 +22,9 @@ export interface StreamedDecision {
 }
 
 export interface Decisions {
-  /** Newest first. Scope `decisions.write` or `payments.read`. */
+  /** The decisions of the client, newest first. Scope `decisions.write` or `payments.read`. */
   list(query?: Query<'listDecisions'>, options?: CallOptions): Listing<RecordedDecision>
-  /** One with what was asked. Scope `decisions.write` or `payments.read`. */
+  /** A decision with its request. Scope `decisions.write` or `payments.read`. */
   retrieve(decisionId: string, options?: CallOptions): Promise<DecisionWithRequest>
   /** The first answer counts; another one throws `decision_answered`. Scope `decisions.write`. */
   answer(decisionId: string, answer: DecisionAnswer, options?: CallOptions): Promise<AcceptedAnswer>

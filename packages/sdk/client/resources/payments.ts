@@ -3,15 +3,15 @@ import { type Calls, type Listing, listing, type Query } from '../transport/call
 import { type CallOptions, path } from '../transport/transport.ts'
 
 export interface Payments {
-  /** What all cards hold, and what has moved, newest first. Scope `payments.read`. */
+  /** The payments of all cards, newest first. Scope `payments.read`. */
   list(query?: Query<'listPayments'>, options?: CallOptions): Listing<Payment>
-  /** Those of one card, newest first. Scope `payments.read`. */
+  /** The payments of a card, newest first. Scope `payments.read`. */
   listByCard(
     publicToken: string,
     query?: Query<'listCardPayments'>,
     options?: CallOptions,
   ): Listing<Payment>
-  /** One with the messages after its authorization. Scope `payments.read`. */
+  /** A payment with the messages after its authorization. Scope `payments.read`. */
   retrieve(paymentId: string, options?: CallOptions): Promise<PaymentWithMessages>
 }
 

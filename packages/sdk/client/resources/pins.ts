@@ -50,7 +50,9 @@ export function pins({ get, post, reveal }: Calls): Pins {
 /**
  * A PIN in clear. Only `pin` returns it; printing, logging, spreading and JSON show a mask.
  *
- * ```ts const { pin } = await pinfold.pins.reveal(publicToken) ```
+ * ```ts
+ * const { pin } = await pinfold.pins.reveal(publicToken)
+ * ```
  */
 export class RevealedPin {
   readonly #pin: string

@@ -36,8 +36,8 @@ export const attempt = (fetch: Fetch, request: Outgoing): Promise<Answer> =>
   })
 
 /**
- * Sends once and returns a success with an open body: the time limit ends with the head. @throws
- * CallFailed
+ * Sends once and returns a success with an open body: the time limit ends with the head.
+ * @throws CallFailed
  */
 export const openAttempt = (fetch: Fetch, request: Outgoing): Promise<OpenAnswer> =>
   withDeadline(request, async (signal) => {
@@ -65,9 +65,7 @@ const send = (
 /** Sixteen times the service's longest page. */
 const longestBytes = 8 * 1_048_576
 
-/**
- * Reads the whole text of an answer. @throws CallFailed `unexpected_answer` when it is too long.
- */
+/** Reads the whole text of an answer. @throws CallFailed `unexpected_answer` if it is too long. */
 async function readText({ body, status }: Response): Promise<string> {
   if (!body) return ''
   const reader = body.getReader()

@@ -25,7 +25,7 @@ export { createPinfold, type Pinfold } from './pinfold.ts'
 export * from './problems.ts'
 export type { EndpointQuery } from './resources/decision-endpoint.ts'
 export type { StreamedDecision } from './resources/decisions.ts'
-export type { FollowOptions, FollowQuery, ListEvents } from './resources/events.ts'
+export type { FollowQuery, ListEvents } from './resources/events.ts'
 export { RevealedPin } from './resources/pins.ts'
 export type { FetchedReceipt, ReceiptOptions } from './resources/receipts.ts'
 export type {
@@ -34,4 +34,5 @@ export type {
   VirtualChip,
 } from './resources/virtual-chips.ts'
 export type { ChangeOptions, Listing, Page } from './transport/calls.ts'
+export type { FollowOptions } from './transport/event-stream.ts'
 export type { AnswerHead, CallOptions } from './transport/transport.ts'

@@ -1,5 +1,5 @@
 import { setTimeout as wait } from 'node:timers/promises'
-import { eventBlocks } from '../../../packages/sdk/client/resources/events.ts'
+import { eventBlocks } from '../../../packages/sdk/client/transport/event-stream.ts'
 import {
   type Call,
   type Command,

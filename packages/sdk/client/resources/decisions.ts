@@ -7,12 +7,9 @@ import type {
   DecisionWithRequest,
   RecordedDecision,
 } from '../models.ts'
-import { checkPatience } from '../options.ts'
-import { mayRepeat, pause, waitAfter } from '../transport/attempt.ts'
 import { type Calls, type Listing, listing, type Query } from '../transport/calls.ts'
-import { parseContent } from '../transport/content.ts'
-import { type Call, type CallOptions, path, type Transport } from '../transport/transport.ts'
-import { eventBlocks, type FollowOptions, readText, usualSilenceMs } from './events.ts'
+import { type FollowOptions, followStream } from '../transport/event-stream.ts'
+import { type CallOptions, path, type Transport } from '../transport/transport.ts'
 
 /** A request from the stream, with the exact body and headers that `verifyDecision` takes. */
 export interface StreamedDecision {
@@ -56,40 +53,19 @@ export const decisions = ({ get, page, post }: Calls, transport: Transport): Dec
   stream: (options = {}) => streamRequests(transport, options),
 })
 
-const streamCall: Call = {
-  method: 'GET',
-  path: path`/decisions/stream`,
-  headers: { accept: 'text/event-stream' },
-  isRepeatable: true,
-}
-
 async function* streamRequests(
   transport: Transport,
-  { silenceMs = usualSilenceMs, ...options }: FollowOptions,
+  options: FollowOptions,
 ): AsyncGenerator<StreamedDecision, undefined> {
-  checkPatience({ silenceMs })
-  for (let failures = 0; ; failures += 1) {
-    let failure: unknown
-    try {
-      const answer = await transport.open({ ...streamCall, ...options })
-      for await (const { data } of eventBlocks(readText(answer, silenceMs, options.signal))) {
-        failures = 0
-        if (data !== undefined) yield readRequest(parseContent({ ...answer, text: data }))
-      }
-    } catch (error) {
-      options.signal?.throwIfAborted()
-      if (!mayRepeat(error, true)) throw error
-      failure = error
-    }
-    // A stream also ends when its token expires, or when a process of the service stops.
-    await pause(waitAfter(failure, failures), options.signal)
+  const composeCall = () => ({ path: path`/decisions/stream` })
+  for await (const { content } of followStream<SentDecision>(transport, composeCall, options)) {
+    if (content) yield readRequest(content)
   }
 }
 
-function readRequest({
-  body,
-  headers,
-}: Pick<StreamedDecision, 'body' | 'headers'>): StreamedDecision {
+type SentDecision = Pick<StreamedDecision, 'body' | 'headers'>
+
+function readRequest({ body, headers }: SentDecision): StreamedDecision {
   try {
     return { request: JSON.parse(body) as DecisionRequest, headers, body }
   } catch {

@@ -5,7 +5,7 @@ import {
   type EventRecord,
   type EventType,
 } from '../../../../packages/sdk/client/client.ts'
-import { eventBlocks } from '../../../../packages/sdk/client/resources/events.ts'
+import { eventBlocks } from '../../../../packages/sdk/client/transport/event-stream.ts'
 import { openServedService, type ServedService } from '../../../support/served-service.ts'
 import { strongPins } from '../../../support/service.ts'
 import { createRecorder, refusal } from './recorder.ts'

@@ -7,6 +7,7 @@ import type { Database } from '../../src/storage/engine/database.ts'
 import { findNewestMigration } from '../../src/storage/engine/installation.ts'
 import { migrate } from '../../src/storage/engine/migrate.ts'
 import { openLeftDatabase } from '../support/builders.ts'
+import { freePorts } from '../support/free-ports.ts'
 import { openPostgres } from '../support/postgres.ts'
 import { makeFolder, makePreparedFolder } from '../support/process.ts'
 import { pool, sql } from '../support/service.ts'
@@ -58,8 +59,9 @@ async function openEmbedded(): Promise<Older> {
   const { dataDir: prepared, newest } = await embedded
   const dataDir = await makeFolder()
   await cp(prepared, dataDir, { recursive: true })
+  const [port, privatePort] = await freePorts()
   return {
-    env: { DATA_DIR: dataDir },
+    env: { DATA_DIR: dataDir, PORT: String(port), PRIVATE_PORT: String(privatePort) },
     newest,
     async look(work) {
       const database = await openLeftDatabase(dataDir)

@@ -4,7 +4,7 @@ import { readFile } from 'node:fs/promises'
 import { before, test } from 'node:test'
 import pg from 'pg'
 import { keepRsaKeys } from '../operations/card-data/service.ts'
-import { chippedCard } from '../support/chips.ts'
+import { chippedCard } from '../support/chip.ts'
 import { ask, cvvTry, type IssuedCard, issueCard, pinTry } from '../support/network.ts'
 import { openPostgres } from '../support/postgres.ts'
 import {

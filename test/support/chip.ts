@@ -7,8 +7,9 @@ import {
   composeCryptogramData,
 } from '../../src/domain/chip-profile.ts'
 import type { PublicToken } from '../../src/domain/identifiers.ts'
+import { usualChip } from '../../src/domain/product-chip.ts'
 import { type IssuedCard, issueCard } from './network.ts'
-import { sql, type TestService } from './service.ts'
+import { type CreatedCard, sql, type TestService } from './service.ts'
 
 /**
  * Plays the chip of a card: makes real cryptograms under the keys of the sandbox.
@@ -21,13 +22,8 @@ import { sql, type TestService } from './service.ts'
  */
 
 /** An active card with a chip. */
-export async function issueChipCard(service: TestService, members: object = {}) {
-  const card = await issueCard(service, { cardType: 'Physical', ...members })
-  await sql(service.database, `update card set status_code = '00' where public_token = $1`, [
-    card.publicToken,
-  ])
-  return card
-}
+export const issueChipCard = (service: TestService, members: object = {}): Promise<IssuedCard> =>
+  issueCard(service, { cardType: 'Physical', activateNow: true, ...members })
 
 /** What a chip and its terminal put into a message, with what a test wants otherwise. */
 export interface Presented {
@@ -122,3 +118,36 @@ export async function playChip(
     },
   }
 }
+
+/** A physical card whose product has a chip. All cards of the product then have one. */
+export async function chippedCard(
+  service: Pick<TestService, 'createCard' | 'database'>,
+  profile: ChipProfileName = 'visa-cvn18',
+  members: object = {},
+): Promise<CreatedCard> {
+  const card = await service.createCard({ cardType: 'Physical', activateNow: true, ...members })
+  // Two statements: a cluster does not change a product by a statement that reads cards.
+  const [row] = await sql<{ productId: number }>(
+    service.database,
+    `select product_id as "productId" from card where public_token = $1`,
+    [card.publicToken],
+  )
+  await sql(service.database, 'update product set chip = $1::jsonb where product_id = $2', [
+    JSON.stringify({ profile, ...usualChip }),
+    row?.productId ?? null,
+  ])
+  return card
+}
+
+/** The numbers of a card's commands, oldest first. */
+export const listCommandNumbers = async (
+  { database }: Pick<TestService, 'database'>,
+  publicToken: PublicToken,
+): Promise<readonly number[]> =>
+  (
+    await sql<{ number: number }>(
+      database,
+      `select command_number as number from chip_command where public_token = $1 order by 1`,
+      [publicToken],
+    )
+  ).map(({ number }) => number)

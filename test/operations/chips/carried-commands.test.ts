@@ -9,8 +9,7 @@ import {
 import { composeChipData, listChipTags } from '../../../src/domain/chip-data.ts'
 import { type ChipProfileName, chipProfileNames } from '../../../src/domain/chip-profile.ts'
 import type { PublicToken } from '../../../src/domain/identifiers.ts'
-import { chipMoney, playChip } from '../../support/chip.ts'
-import { chippedCard } from '../../support/chips.ts'
+import { chipMoney, chippedCard, playChip } from '../../support/chip.ts'
 import { otherDigits } from '../../support/network.ts'
 import { openTestService, sql, strongPins, type TestService } from '../../support/service.ts'
 

@@ -2,8 +2,7 @@ import assert from 'node:assert/strict'
 import { before, test } from 'node:test'
 import type { PublicToken } from '../../../src/domain/identifiers.ts'
 import { recordChipResults } from '../../../src/storage/chips/commands.ts'
-import { chipMoney, type Presented, playChip } from '../../support/chip.ts'
-import { chippedCard } from '../../support/chips.ts'
+import { chipMoney, chippedCard, type Presented, playChip } from '../../support/chip.ts'
 import { openTestService, sql, type TestService } from '../../support/service.ts'
 
 let service: TestService

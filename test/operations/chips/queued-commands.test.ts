@@ -7,7 +7,7 @@ import { expireCards } from '../../../src/storage/cards/changes.ts'
 import { findTries } from '../../../src/storage/cards/tries.ts'
 import { type ChipResults, recordChipResults } from '../../../src/storage/chips/commands.ts'
 import { product } from '../../support/builders.ts'
-import { chippedCard, listCommandNumbers } from '../../support/chips.ts'
+import { chippedCard, listCommandNumbers } from '../../support/chip.ts'
 import { openTestService, sql, strongPins, type TestService } from '../../support/service.ts'
 
 let service: TestService

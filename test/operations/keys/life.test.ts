@@ -9,7 +9,7 @@ import { insertCard, type NewCardRow } from '../../../src/storage/cards/create-c
 import type { PanFingerprintColumns } from '../../../src/storage/cards/keys-of-cards.ts'
 import { findGrantedProduct } from '../../../src/storage/products/products.ts'
 import { activateKey } from '../../support/builders.ts'
-import { chippedCard } from '../../support/chips.ts'
+import { chippedCard } from '../../support/chip.ts'
 import { parsePublicToken } from '../../support/identifiers.ts'
 import { ask, cvvTry, type IssuedCard, issueCard, pinTry } from '../../support/network.ts'
 import { newCard, openTestService, sql, type TestService } from '../../support/service.ts'

@@ -11,7 +11,7 @@ import { messageSchemas, PingMessageSchema } from '../../../src/listeners/public
 import { expireHolds } from '../../../src/operations/payments/expiry.ts'
 import { sweepCards } from '../../../src/operations/renewals/automatic.ts'
 import { recordChipResults } from '../../../src/storage/chips/commands.ts'
-import { chippedCard, listCommandNumbers } from '../../support/chips.ts'
+import { chippedCard, listCommandNumbers } from '../../support/chip.ts'
 import { after, approve, hang } from '../../support/decision-endpoint.ts'
 import { openPostgres } from '../../support/postgres.ts'
 import { openServerDatabase, strongPins } from '../../support/service.ts'

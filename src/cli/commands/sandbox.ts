@@ -1,7 +1,7 @@
 import * as cli from '../command.ts'
 import { asAdministrator, asClient } from '../connection/connection.ts'
 import { line, sheet, table } from '../output.ts'
-import { formatOfflinePin } from './cards.ts'
+import { formatOfflinePin } from './simulate.ts'
 
 /** A snapshot of the sandbox. */
 interface Snapshot {

@@ -55,7 +55,8 @@ function listPlaces(commands: readonly cli.Command[]): {
   readonly verbs: readonly Place[]
   /** Third words, after two. */
   readonly acts: readonly Place[]
-  readonly options: readonly Place[]
+  /** Options, after the one, two or three words of their command. */
+  readonly options: Readonly<Record<'one' | 'two' | 'three', readonly Place[]>>
 } {
   const nouns = new Set(
     commands.filter(({ words }) => words.includes(' ')).map(({ words }) => words.split(' ')[0]),
@@ -78,7 +79,9 @@ function listPlaces(commands: readonly cli.Command[]): {
       help,
     })),
   }))
-  return { verbs, acts, options }
+  const listAfter = (count: number) =>
+    options.filter(({ after }) => after.split(' ').length === count)
+  return { verbs, acts, options: { one: listAfter(1), two: listAfter(2), three: listAfter(3) } }
 }
 
 /** Lists the next words of commands that begin so, each once. */
@@ -107,9 +110,6 @@ function composeBash(commands: readonly cli.Command[]): string {
   const { acts, options, verbs } = listPlaces(commands)
   const arms = (places: readonly Place[]) =>
     places.map(({ after, candidates }) => `    ${quote(after)}) words=${listWords(candidates)} ;;`)
-  const [one, two, three] = [1, 2, 3].map((count) =>
-    options.filter(({ after }) => after.split(' ').length === count),
-  )
   return `# bash completion of pinfold
 _pinfold() {
   local typed=\${COMP_WORDS[COMP_CWORD]} noun=\${COMP_WORDS[1]} verb=\${COMP_WORDS[2]}
@@ -125,13 +125,13 @@ ${arms(acts).join('\n')}
   esac
   if [[ $COMP_CWORD -ge 2 && $typed == -* ]]; then
     case $noun in
-${arms(one ?? []).join('\n')}
+${arms(options.one).join('\n')}
     esac
     case "$noun $verb" in
-${arms(two ?? []).join('\n')}
+${arms(options.two).join('\n')}
     esac
     case "$noun $verb $act" in
-${arms(three ?? []).join('\n')}
+${arms(options.three).join('\n')}
     esac
   fi
   COMPREPLY=($(compgen -W "$words" -- "$typed"))
@@ -145,9 +145,6 @@ function composeZsh(commands: readonly cli.Command[]): string {
     candidates.map(({ help, word }) => quote(`${word}:${help.replaceAll(':', '\\:')}`)).join(' ')
   const arms = (places: readonly Place[]) =>
     places.map(({ after, candidates }) => `    ${quote(after)}) found=(${list(candidates)}) ;;`)
-  const [one, two, three] = [1, 2, 3].map((count) =>
-    options.filter(({ after }) => after.split(' ').length === count),
-  )
   return `#compdef pinfold
 _pinfold() {
   local -a found
@@ -163,13 +160,13 @@ ${arms(acts).join('\n')}
   esac
   if [[ $CURRENT -ge 3 && $typed == -* ]]; then
     case $noun in
-${arms(one ?? []).join('\n')}
+${arms(options.one).join('\n')}
     esac
     case "$noun $verb" in
-${arms(two ?? []).join('\n')}
+${arms(options.two).join('\n')}
     esac
     case "$noun $verb $act" in
-${arms(three ?? []).join('\n')}
+${arms(options.three).join('\n')}
     esac
   fi
   if (( \${#found} )); then _describe pinfold found; else _files; fi

@@ -4,14 +4,13 @@ import { randomBytes } from 'node:crypto'
 import { appendFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { before, test } from 'node:test'
-import { xor } from '../../../src/crypto/refusal.ts'
 import type { Person } from '../../../src/domain/person.ts'
-import { computeKeyCheckValue } from '../../../src/hsm/keys/key-check.ts'
 import { upsertPerson } from '../../../src/storage/people/people.ts'
 import { enterAll } from '../../support/audit.ts'
 import { activateKey } from '../../support/builders.ts'
 import { openTestService, sql, type TestService } from '../../support/service.ts'
 import { callAs, carryOut, newJwks, somebody, stepsOf } from './people.ts'
+import { administer, bringZoneMasterKey, zoneKey } from './zone-keys.ts'
 
 const [kim, kai] = [somebody('kim', 'key-officer'), somebody('kai', 'key-officer')]
 const [sue, sol] = [somebody('sue', 'security-officer'), somebody('sol', 'security-officer')]
@@ -22,13 +21,6 @@ before(async () => {
     env: { APPROVALS: 'all', APPROVALS_UNBLOCK_CARDS: '2', RATE_LIMIT: 'off' },
   })
 })
-
-const administer = async (method: string, path: string, body?: object) => {
-  const given = { as: 'admin', listener: 'private', ...(body && { body }) } as const
-  const answer = await service.call(method, `/${path}`, given)
-  assert.ok(answer.status < 300, answer.text)
-  return answer.json
-}
 
 const count = async (text: string, values: (string | number)[] = []): Promise<number> => {
   const rows = await sql<{ count: number }>(
@@ -63,39 +55,9 @@ const pass = async (
   return (await callAs(service, approver, 'GET', `/approvals/${approvalId}`)).body
 }
 
-/** A zone master key that two people brought, in the sandbox by one client. */
-const bringZoneMasterKey = async (key: string) => {
-  const parts = [randomBytes(32), randomBytes(32)] as const
-  const entry = await administer('POST', '/component-entries', {
-    family: 'zone-master',
-    key,
-    algorithm: 'AES',
-    lengthBytes: 32,
-    componentCount: 2,
-    keyCheckValue: computeKeyCheckValue('A', xor(...parts)),
-  })
-  for (const [at, part] of parts.entries()) {
-    await administer('POST', `/component-entries/${entry.entryId}/components`, {
-      person: `Person ${at}`,
-      component: part.toString('hex'),
-      keyCheckValue: computeKeyCheckValue('A', part),
-    })
-  }
-}
-
-const zoneKey = (key: string) => ({
-  family: 'zone',
-  key,
-  clientId: 'demo-network',
-  algorithm: 'AES',
-  lengthBytes: 32,
-  pinBlockFormats: ['ISO_FORMAT_4'],
-  exportable: true,
-})
-
 test('a key is exported once, and its block shown to who could have asked for it, and to no auditor', async () => {
-  await bringZoneMasterKey('zmk-out')
-  await administer('POST', '/keys', zoneKey('zone-out'))
+  await bringZoneMasterKey(service, 'zmk-out')
+  await administer(service, 'POST', '/keys', { ...zoneKey('zone-out'), exportable: true })
   const body = { key: 'zone-out', clientId: 'demo-network', zoneMasterKey: 'zmk-out' }
   const shown = await pass([kim, kai], ['POST', '/keys/export', body])
   assert.deepEqual([shown.state, shown.outcomeStatus], ['done', 200])
@@ -109,11 +71,11 @@ test('a key is exported once, and its block shown to who could have asked for it
 })
 
 test('a key is retired once, of a zone and of the installation', async () => {
-  await administer('POST', '/keys', zoneKey('zone-old'))
+  await administer(service, 'POST', '/keys', { ...zoneKey('zone-old'), exportable: true })
   const body = { key: 'zone-old', clientId: 'demo-network' }
   const shown = await pass([kim, kai], ['POST', '/keys/zones/retire', body])
   assert.deepEqual([shown.state, shown.outcomeStatus, shown.outcome], ['done', 204, null])
-  await administer('POST', '/keys/cvk/rotate')
+  await administer(service, 'POST', '/keys/cvk/rotate')
   await activateKey(service.database, 'cvk', '2 days')
   await service.keys.hsm.refreshKeys()
   const version = await pass([kim, kai], ['POST', '/keys/cvk/versions/1/retire'])
@@ -122,7 +84,7 @@ test('a key is retired once, of a zone and of the installation', async () => {
 })
 
 test('a version of a key is forgotten once', async () => {
-  const made = await administer('POST', '/keys', { family: 'installation', key: 'pvk' })
+  const made = await administer(service, 'POST', '/keys', { family: 'installation', key: 'pvk' })
   const shown = await pass([kim, kai], ['POST', `/keys/pvk/versions/${made.version}/delete`])
   assert.equal(shown.outcomeStatus, 204)
   assert.equal(
@@ -133,7 +95,7 @@ test('a version of a key is forgotten once', async () => {
 
 test('an approval of an act on a key is stale once that key has another version', async () => {
   const asked = await callAs(service, kim, 'POST', '/keys/pvk/versions/1/retire')
-  await administer('POST', '/keys', { family: 'installation', key: 'pvk' })
+  await administer(service, 'POST', '/keys', { family: 'installation', key: 'pvk' })
   const answer = await callAs(service, kai, 'POST', `/approvals/${asked.body.approvalId}/approve`, {
     body: { payloadHash: asked.body.payloadHash },
   })

@@ -7,15 +7,14 @@ import { createHash, randomBytes } from 'node:crypto'
 import { appendFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { before, test } from 'node:test'
-import { xor } from '../../../src/crypto/refusal.ts'
 import { type ApprovalKind, approvalKinds } from '../../../src/domain/approval.ts'
 import type { Person } from '../../../src/domain/person.ts'
-import { computeKeyCheckValue } from '../../../src/hsm/keys/key-check.ts'
 import { enterAll } from '../../support/audit.ts'
 import { activateKey, client } from '../../support/builders.ts'
 import { openWithRoutes, type Route } from '../../support/routes.ts'
 import { openTestService, sql, type TestService } from '../../support/service.ts'
 import { callAs, callAsClient, carryOut, newJwks, somebody } from './people.ts'
+import { administer, bringZoneMasterKey, zoneKey } from './zone-keys.ts'
 
 /** What one call of a route is, made ready so that it can be done. */
 type Asked = { path: string; body?: object }
@@ -74,8 +73,8 @@ const routesThatChange: Readonly<Record<string, NeedsTwo | string>> = {
     asks: [
       async () => {
         const [key, zoneMasterKey] = [unique('zone'), unique('zmk')]
-        await bringZoneMasterKey(zoneMasterKey)
-        await administer('POST', '/keys', { ...zoneKey(key), exportable: true })
+        await bringZoneMasterKey(service, zoneMasterKey)
+        await administer(service, 'POST', '/keys', { ...zoneKey(key), exportable: true })
         return { path: '/keys/export', body: { key, clientId: 'demo-network', zoneMasterKey } }
       },
     ],
@@ -84,7 +83,7 @@ const routesThatChange: Readonly<Record<string, NeedsTwo | string>> = {
     kinds: ['key-retirement'],
     asks: [
       async () => {
-        await administer('POST', '/keys/cvk/rotate')
+        await administer(service, 'POST', '/keys/cvk/rotate')
         await activateKey(service.database, 'cvk', '2 days')
         await service.keys.hsm.refreshKeys()
         return { path: '/keys/cvk/versions/1/retire' }
@@ -95,7 +94,10 @@ const routesThatChange: Readonly<Record<string, NeedsTwo | string>> = {
     kinds: ['key-deletion'],
     asks: [
       async () => {
-        const made = await administer('POST', '/keys', { family: 'installation', key: 'pvk' })
+        const made = await administer(service, 'POST', '/keys', {
+          family: 'installation',
+          key: 'pvk',
+        })
         return { path: `/keys/pvk/versions/${made.version}/delete` }
       },
     ],
@@ -105,7 +107,7 @@ const routesThatChange: Readonly<Record<string, NeedsTwo | string>> = {
     asks: [
       async () => {
         const key = unique('zone')
-        await administer('POST', '/keys', zoneKey(key))
+        await administer(service, 'POST', '/keys', zoneKey(key))
         return { path: '/keys/zones/retire', body: { key, clientId: 'demo-network' } }
       },
     ],
@@ -268,13 +270,6 @@ const unique = (word: string): string => {
   return `${word}-${drawn}`
 }
 
-const administer = async (method: string, path: string, body?: object) => {
-  const given = { as: 'admin', listener: 'private', ...(body && { body }) } as const
-  const answer = await service.call(method, `/${path}`, given)
-  assert.ok(answer.status < 300, answer.text)
-  return answer.json
-}
-
 const newClient = (kind: string, scopes: readonly string[]) => ({
   clientId: unique('client'),
   clientName: 'A client',
@@ -317,35 +312,6 @@ const storeLink = async (): Promise<string> => {
   })
   assert.equal(off.status, 200, JSON.stringify(off.body))
   return body.linkName
-}
-
-const zoneKey = (key: string) => ({
-  family: 'zone',
-  key,
-  clientId: 'demo-network',
-  algorithm: 'AES',
-  lengthBytes: 32,
-  pinBlockFormats: ['ISO_FORMAT_4'],
-})
-
-/** A zone master key that two people brought, in the sandbox by one client. */
-const bringZoneMasterKey = async (key: string) => {
-  const parts = [randomBytes(32), randomBytes(32)] as const
-  const entry = await administer('POST', '/component-entries', {
-    family: 'zone-master',
-    key,
-    algorithm: 'AES',
-    lengthBytes: 32,
-    componentCount: 2,
-    keyCheckValue: computeKeyCheckValue('A', xor(...parts)),
-  })
-  for (const [at, part] of parts.entries()) {
-    await administer('POST', `/component-entries/${entry.entryId}/components`, {
-      person: `Person ${at}`,
-      component: part.toString('hex'),
-      keyCheckValue: computeKeyCheckValue('A', part),
-    })
-  }
 }
 
 test('every private route that changes anything says whether it needs two people', () => {

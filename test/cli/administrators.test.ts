@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { before, test } from 'node:test'
 import { fileURLToPath } from 'node:url'
 import { makeAuthority, writeIdentity } from '../support/certificates.ts'
-import { makeMigratedFolder } from '../support/process.ts'
+import { makeFolder, makeMigratedFolder } from '../support/process.ts'
 import { tlsEnvironment } from '../support/served-service.ts'
 import { launchPinfold, pinfold, startPinfold } from './run-pinfold.ts'
 import { type ServedProgram, serveProgram } from './served-program.ts'
@@ -53,6 +53,25 @@ test('one of the first administrators confirms who was registered by the other',
   const { code, json, stderr } = await as('bo', 'clients', 'confirm', 'cy')
   assert.equal(code, 0, stderr)
   assert.deepEqual([json.confirmedBy, json.controlledBy], [['bo'], []])
+})
+
+test('in production, the addresses of a former sandbox in the same folder are not used', async () => {
+  const dataDir = await makeFolder()
+  await writeFile(join(dataDir, 'sandbox.json'), JSON.stringify(program.sandbox), { mode: 0o600 })
+  const production = {
+    SANDBOX: 'false',
+    DATA_DIR: dataDir,
+    DATABASE_URL: 'postgres://pinfold@127.0.0.1:9/pinfold',
+    MASTER_KEY_FILE: join(program.dataDir, 'master.key'),
+    ACCEPT_SOFTWARE_HSM: 'yes',
+    ADMIN_JWK_FILE: join(program.dataDir, 'admins.jwk'),
+    // No server has this address, and that of the sandbox would answer.
+    BASE_URL: 'https://127.0.0.1:9',
+    PRIVATE_BASE_URL: program.privateUrl,
+  }
+  const who = ['--client', 'ana', '--jwk-file', join(program.dataDir, 'ana.jwk')]
+  const { code, stderr } = await pinfold(production, 'clients', 'list', ...who)
+  assert.equal(code, 3, stderr)
 })
 
 test('keys list and keys acts go through every page', async () => {

@@ -74,7 +74,8 @@ async function connectConfigured(
   const answer =
     url === undefined ? null : await fetch(`${url}/livez`, { signal }).catch(() => null)
   if (url !== undefined && answer?.ok) {
-    const sandbox = await readSandboxFile(config.dataDir)
+    // In production, the file can only be that of a former sandbox in the same folder.
+    const sandbox = config.sandbox ? await readSandboxFile(config.dataDir) : null
     const own = sandbox?.privateUrl === url ? sandbox : null
     const baseUrl = own?.baseUrl ?? config.baseUrl
     const base = `/thr/${own?.processorPath ?? config.processorPath}`

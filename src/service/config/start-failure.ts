@@ -54,8 +54,8 @@ const describeListening = ({ address, code, port }: SystemError): string | null 
 const databaseRefusals: Readonly<Record<string, (message: string) => string>> = {
   '42501': (message) =>
     `The user of DATABASE_URL lacks a privilege: ${message} (42501). As the owner of the ` +
-    'database: grant create on schema public to that user, or name the owner of its tables in ' +
-    'DATABASE_URL.',
+    'database: grant create on schema public to that user. Or name the owner in ' +
+    'MIGRATION_DATABASE_URL, and run pinfold migrate.',
   '3F000': () =>
     'The search_path of the database or its user names no existing schema (3F000). As the ' +
     'owner of the database: alter database … reset search_path, or create the schema.',

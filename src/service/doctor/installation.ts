@@ -114,8 +114,8 @@ async function schemaFindings(
       'schema',
       `The database is at migration ${newest}, and this user cannot migrate it to ${known}.`,
       'The service cannot start.',
-      `Run: grant create on schema ${schemaName} to the user of DATABASE_URL. Or start once as ` +
-        'the owner.',
+      `Run: grant create on schema ${schemaName} to the user of DATABASE_URL. Or run pinfold ` +
+        'migrate with MIGRATION_DATABASE_URL, which names the owner of the database.',
     ),
   ]
 }

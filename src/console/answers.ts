@@ -6,6 +6,7 @@ import { listNeededScopes } from '../listeners/http/authentication.ts'
 import { html } from '../listeners/http/html.ts'
 import { pageHeaders } from '../listeners/http/page-headers.ts'
 import { toProblem } from '../listeners/http/problems.ts'
+import type { AnswerBadUrl } from '../listeners/http/server.ts'
 import { nameRole } from './desk-parts.ts'
 import { type Frame, layout } from './layout.ts'
 import type { Page, PageFile, Screen } from './screen.ts'
@@ -117,3 +118,7 @@ export function sendProblemPage(
   const problem = toProblem(error, request, {})
   return sendPage(reply.headers(problem.headers), problemPage(problem, request))
 }
+
+/** Answers an address of the console that is not percent-encoded UTF-8; null for another one. */
+export const answerBadUrl: AnswerBadUrl = (error, request, reply) =>
+  /^\/console(?:[/?]|$)/.test(request.url) ? sendProblemPage(error, request, reply) : null

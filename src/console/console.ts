@@ -111,6 +111,11 @@ export function mountConsole(app: Server, options: ConsoleOptions): void {
       mounted.post(act.path, { config, schema }, (request, reply) =>
         performAct(options, act, request, reply),
       )
+      // A page that answers a form has the address of the act.
+      if (options.screens.some(({ path }) => path === act.path)) continue
+      mounted.get(act.path, { config, schema }, (request, reply) =>
+        reply.redirect(findFormPage(options, act, request), 303),
+      )
     }
     mounted.get('/console/', { config, schema }, (_, reply) => reply.redirect('/console', 308))
     mounted.get('/console/*', { config, schema }, async (request, reply) => {
@@ -285,8 +290,8 @@ const findFormScreen = ({ screens }: Pick<ConsoleOptions, 'screens'>, act: Act):
     .toSorted((one, other) => other.path.length - one.path.length)[0] ?? null
 
 /**
- * Returns the page of a form, with the query that the page was read with. The act's own URL answers
- * no GET, so it is not a target for a redirect.
+ * Returns the page of a form, with the query that the page was read with. The act's own URL
+ * leads to it, so it is not a target for a redirect.
  */
 function findFormPage(options: ConsoleOptions, act: Act, { headers, url }: FastifyRequest): string {
   const depth = findFormScreen(options, act)?.path.split('/').length ?? 2

@@ -2,6 +2,7 @@ import { createHmac } from 'node:crypto'
 import { readFile } from 'node:fs/promises'
 import { decodeJwt, type JWK } from 'jose'
 import { readConsoleAssets } from '../../web/site/page-assets.ts'
+import { answerBadUrl } from '../console/answers.ts'
 import { mountConsole } from '../console/console.ts'
 import {
   createOperatorIssuer,
@@ -19,7 +20,7 @@ import { StartRefusal } from '../domain/problem.ts'
 import { findRsaJwkFault } from '../domain/rsa-key.ts'
 import type { CallerAddresses } from '../listeners/http/caller-address.ts'
 import type { RateLimiter } from '../listeners/http/rate-limit.ts'
-import type { Server } from '../listeners/http/server.ts'
+import type { AnswerBadUrl, Server } from '../listeners/http/server.ts'
 import {
   type AccessTokenVerifier,
   createAccessTokenVerifier,
@@ -76,6 +77,8 @@ interface Console {
   readonly verifier: AccessTokenVerifier
   /** Mounts the console on the listener that executes its calls; null without a console. */
   readonly mount: ((calls: InProcessCalls) => (app: Server) => void) | null
+  /** Absent without a console. */
+  readonly answerBadUrl?: AnswerBadUrl
 }
 
 /**
@@ -93,6 +96,7 @@ export async function createConsole(config: Config, wiring: ConsoleWiring): Prom
   const { readOnly: isReadOnly } = config.console
   return {
     verifier: tokens ? withPeople(verifier, { ...party, ...tokens, fetch }) : verifier,
+    answerBadUrl,
     mount: (calls) => (app) =>
       mountConsole(app, {
         people: { database },

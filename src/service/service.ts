@@ -243,6 +243,7 @@ export async function createService(
     tls: tls.private?.servers ?? null,
     verifier: calls.verifier,
     mountConsole: people.mount?.(calls) ?? null,
+    ...(people.answerBadUrl && { answerBadUrl: people.answerBadUrl }),
     approvals,
     audit,
     authorizing,

@@ -77,3 +77,25 @@ test('no form that becomes an address sends as many digits as a card number has'
     )
   }
 })
+
+test('an address that is not percent-encoded UTF-8 has a page of the console, like any other', async () => {
+  for (const address of ['/console/%', '/console/cards/%', '/console/people/%E0%A4%A?x=1']) {
+    const { headers, status, text } = await lead.visit(`${url}${address}`)
+    assert.equal(status, 400)
+    assert.match(text, /<h1>The request could not be read\.<\/h1>/, address)
+    assert.match(text, /The URL is not percent-encoded UTF-8\./)
+    assert.match(headers.get('content-security-policy') ?? '', /default-src 'none'/)
+  }
+  const elsewhere = await lead.visit(`${url}/cards/%`)
+  assert.equal(elsewhere.headers.get('content-type'), 'application/problem+json; charset=utf-8')
+})
+
+test('the address of an act leads to the page of its form', async () => {
+  for (const [act, page] of [
+    ['/console/cards/1234567890/pin/unblock', '/console/cards/1234567890'],
+    ['/console/audit-log/successor', '/console/audit-log'],
+  ] as const) {
+    const { headers, status } = await lead.ask(`${url}${act}`)
+    assert.deepEqual([status, headers.get('location')], [303, page])
+  }
+})

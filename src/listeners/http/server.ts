@@ -1,6 +1,7 @@
 import { createServer as createHttpServer, type RequestListener } from 'node:http'
 import type { TypeBoxTypeProvider } from '@fastify/type-provider-typebox'
 import Fastify, {
+  type FastifyError,
   type FastifyInstance,
   type FastifyReply,
   type FastifyRequest,
@@ -54,7 +55,18 @@ export interface ServerOptions {
   /** Null for plain HTTP. */
   readonly tls: TlsServers | null
   readonly connections: Connections
+  /**
+   * Answers a URL that is not percent-encoded UTF-8, which no route answers; returns null for the
+   * usual answer.
+   */
+  readonly answerBadUrl?: AnswerBadUrl
 }
+
+export type AnswerBadUrl = (
+  error: FastifyError,
+  request: FastifyRequest,
+  reply: FastifyReply,
+) => FastifyReply | null
 
 /** A server whose routes are typed by their schemas. */
 export type Server = ReturnType<typeof createServer>
@@ -87,7 +99,8 @@ export function createServer(options: ServerOptions) {
     genReqId: requests.chooseRequestId,
     frameworkErrors: (error, request, reply) => {
       setCommonHeaders(request, reply)
-      problems.replyWithProblem(details)(error, request, reply)
+      const answered = options.answerBadUrl?.(error, request, reply) ?? null
+      if (answered === null) problems.replyWithProblem(details)(error, request, reply)
     },
     // The framework would set it only on the first server of a listener; `serverFactory` sets it on
     // all.

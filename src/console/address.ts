@@ -18,6 +18,13 @@ export function addressHoldsPan(address: string): boolean {
   )
 }
 
+/**
+ * Whether a text has twelve digits or more, in any notation: it may be a card number, or one with a
+ * wrong digit. No page shows such a text.
+ */
+export const hasDigitsOfPan = (text: string): boolean =>
+  (text.normalize('NFKC').match(/\p{Nd}/gu) ?? []).length >= 12
+
 /** A path that is not percent-encoded UTF-8 has no page, and is read as it is. */
 function decode(segment: string): string {
   try {

@@ -3,7 +3,7 @@ import type { FastifyError, FastifyReply, FastifyRequest } from 'fastify'
 import { roles, scopesByRole } from '../domain/person.ts'
 import { Problem, type ProblemCode } from '../domain/problem.ts'
 import { listNeededScopes } from '../listeners/http/authentication.ts'
-import { html } from '../listeners/http/html.ts'
+import { type Content, html } from '../listeners/http/html.ts'
 import { pageHeaders } from '../listeners/http/page-headers.ts'
 import { toProblem } from '../listeners/http/problems.ts'
 import type { AnswerBadUrl } from '../listeners/http/server.ts'
@@ -75,8 +75,15 @@ export const signedOutPage = (to: string, isFormStored = false): Page => ({
     <p><a class="button" href="/console/sign-in?to=${encodeURIComponent(to)}">Sign in</a></p>`,
 })
 
-/** Renders a failure for people. */
-export function problemPage(error: unknown, { id, log }: FastifyRequest): Page {
+/**
+ * Renders a failure for people.
+ * @param sendAgain the form whose request failed, to be sent again; null without one
+ */
+export function problemPage(
+  error: unknown,
+  { id, log }: FastifyRequest,
+  sendAgain: Content = null,
+): Page {
   const problem = error instanceof Problem ? error : new Problem('internal_error', { cause: error })
   if (problem.status >= 500 && !problem.isExpected)
     log.error({ requestId: id, err: problem.cause ?? problem }, problem.title)
@@ -88,7 +95,7 @@ export function problemPage(error: unknown, { id, log }: FastifyRequest): Page {
     status: problem.status,
     body: html`${problem.detail && html`<p>${problem.detail}</p>`}
       ${errors && errors.length > 0 && html`<ul>${errors}</ul>`}
-      <p>${adviseOn(problem)}</p>
+      ${sendAgain ?? html`<p>${adviseOn(problem)}</p>`}
       <p><a class="button" href="/console">Home</a></p>
       <p class="fine">Request <code>${id}</code></p>`,
   }
@@ -114,9 +121,11 @@ export function sendProblemPage(
   error: FastifyError,
   request: FastifyRequest,
   reply: FastifyReply,
+  sendAgain: Content = null,
 ): FastifyReply {
   const problem = toProblem(error, request, {})
-  return sendPage(reply.headers(problem.headers), problemPage(problem, request))
+  const again = problem.status >= 500 ? sendAgain : null
+  return sendPage(reply.headers(problem.headers), problemPage(problem, request, again))
 }
 
 /** Answers an address of the console that is not percent-encoded UTF-8; null for another one. */

@@ -50,6 +50,7 @@ import {
   refusedAsRepeated,
   refusedSinceSignIn,
   refusedUntilSignIn,
+  sendAgainForm,
   storeReason,
   storeWaitingForm,
 } from './waiting-forms.ts'
@@ -97,7 +98,7 @@ export function mountConsole(app: Server, options: ConsoleOptions): void {
       async (_: unknown, body: Buffer) => body.toString('utf8'),
     )
     mounted.setErrorHandler((error: FastifyError, request, reply) =>
-      sendProblemPage(error, request, reply),
+      sendProblemPage(error, request, reply, sendAgainForm(options, request)),
     )
     if (options.peopleIssuer) issuerRoutes(mounted, options.peopleIssuer)
     signInRoutes(mounted, options)
@@ -250,7 +251,8 @@ async function showFormAgain(
   const page = await showRefusedForm(options, act, shown)
   if (page) return sendPage(reply, page, createFrame(options, shown))
   const visit = createVisit(options, session, request, here, {})
-  return sendPage(reply, problemPage(error, request), createFrame(options, visit))
+  const sendAgain = refusal === null ? sendAgainForm(options, request) : null
+  return sendPage(reply, problemPage(error, request, sendAgain), createFrame(options, visit))
 }
 
 /** Returns the refusal of a form that a person can mend; null for a failure of the service. */

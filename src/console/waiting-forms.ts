@@ -1,23 +1,61 @@
 import type { FastifyRequest } from 'fastify'
 import { holdsPan } from '../domain/pan.ts'
+import { type Content, html } from '../listeners/http/html.ts'
+import { hasDigitsOfPan } from './address.ts'
 import { storeOneTimeAnswer } from './notice.ts'
 import type { Form, RefusedForm } from './screen.ts'
 import {
   type CookieSession,
   holdsFormToken,
   isFromOwnPage,
+  parseForm,
   readSecret,
   type SessionOptions,
 } from './session.ts'
 
 /**
- * Returns a form as a page may show it again: without a PIN or a CVV, and with no digits in a
- * reason that contains a card number.
+ * Returns a form as a page may show it again: without a PIN or a CVV, without a search for what may
+ * be a card number, and with no digits in a reason that contains one.
  */
-export function omitSecrets({ cvv: _, offlinePin: __, pin: ___, ...form }: Form): Form {
+export function omitSecrets({ cvv: _, offlinePin: __, pin: ___, text, ...form }: Form): Form {
   const { reason } = form
-  if (reason === undefined || !holdsPan(reason)) return form
-  return { ...form, reason: reason.replaceAll(/\p{Nd}/gu, '•') }
+  return {
+    ...form,
+    ...(text !== undefined && !hasDigitsOfPan(text) && { text }),
+    ...(reason !== undefined && holdsPan(reason) && { reason: reason.replaceAll(/\p{Nd}/gu, '•') }),
+  }
+}
+
+/**
+ * Renders a form whose request the service could not answer, to be sent again as it was. Its
+ * idempotency key makes it act once, even if the first request was executed.
+ * @returns null if it was not sent from a page of the sign-in of this browser
+ */
+export function sendAgainForm(options: SessionOptions, request: FastifyRequest): Content {
+  const form = parseForm(request.body)
+  if (request.method !== 'POST' || !isOwnForm(options, request, form)) return null
+  const kept = omitSecrets(form)
+  const typed = kept.reason && html`<p>Reason: <q>${kept.reason}</q></p>`
+  if (Object.entries(form).some(([name, value]) => kept[name] !== value)) {
+    return html`${typed}<p>Go back, and type what the page does not show any more.</p>`
+  }
+  return html`<form method="post" action="${readAction(request)}">
+    ${typed}
+    <p>
+      What you typed is kept on this page. Send it again when the service answers: it acts once,
+      even if the first request was executed.
+    </p>
+    ${Object.entries(form).map(
+      ([name, value]) => html`<input type="hidden" name="${name}" value="${value}">`,
+    )}
+    <button>Send again</button>
+  </form>`
+}
+
+/** Whether a page of this console sent a form, with the token of the browser's last sign-in. */
+function isOwnForm(options: SessionOptions, request: FastifyRequest, form: Form): boolean {
+  const secret = readSecret(options, request)
+  return secret !== null && holdsFormToken({ secret }, form) && isFromOwnPage(options, request)
 }
 
 /** Returns the path that a form was sent to. */
@@ -36,8 +74,7 @@ export async function storeWaitingForm(
   form: Form,
 ): Promise<boolean> {
   const secret = readSecret(options, request)
-  if (secret === null || !holdsFormToken({ secret }, form)) return false
-  if (!isFromOwnPage(options, request)) return false
+  if (secret === null || !isOwnForm(options, request, form)) return false
   await storeOneTimeAnswer(options.people, secret, {
     to,
     notice: null,

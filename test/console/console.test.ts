@@ -79,6 +79,13 @@ const acts: readonly Act[] = [
     perform: async (_, { to = '' }) => ({ to }),
   },
   {
+    path: '/console/unavailable',
+    access: 'anyone',
+    perform: async () => {
+      throw new Problem('unavailable')
+    },
+  },
+  {
     path: '/console/refused',
     access: 'anyone',
     perform: async () => {
@@ -166,10 +173,10 @@ before(async () => {
 
 const host = '127.0.0.1:8081'
 
-const signIn = async (...roles: Role[]) => {
+const signInTo = async (own: Database, ...roles: Role[]) => {
   const identity = { issuer: 'https://issuer.test', subject: roles.join() }
   const secret = await beginSession(
-    { database },
+    { database: own },
     {
       ...identity,
       personId: derivePersonId(identity),
@@ -183,11 +190,36 @@ const signIn = async (...roles: Role[]) => {
   return { host, cookie: `pinfold-8081=${secret}` }
 }
 
+const signIn = (...roles: Role[]) => signInTo(database, ...roles)
+
 type Console = ReturnType<typeof openConsole>
 type Headers = Awaited<ReturnType<typeof signIn>>
 
 const show = async ({ app }: Console, headers: Readonly<Record<string, string>>, at: string) =>
   app.inject({ method: 'GET', url: at, headers })
+
+const readToken = async (console: Console, headers: Headers): Promise<string> => {
+  const { payload } = await show(console, headers, '/console')
+  return /name="form-token" value="([^"]+)"/.exec(payload)?.[1] ?? ''
+}
+
+const post = async (
+  { app }: Console,
+  headers: Headers,
+  at: string,
+  { token, ...fields }: Readonly<Record<string, string>>,
+) =>
+  app.inject({
+    method: 'POST',
+    url: at,
+    headers: {
+      ...headers,
+      'content-type': 'application/x-www-form-urlencoded',
+      'sec-fetch-site': 'same-origin',
+      origin: plainUrl,
+    },
+    payload: new URLSearchParams({ 'form-token': token ?? '', ...fields }).toString(),
+  })
 
 const send = async (
   console: Console,
@@ -334,6 +366,39 @@ suite('an act', () => {
     const answer = await send(openConsole(database), await signIn('viewer'), '/console/refused', {})
     assert.equal(answer.statusCode, 422)
     assert.match(answer.payload, /No &lt;script&gt;\.[\s\S]*&lt;b&gt;<\/a> must be &lt;i&gt;/)
+  })
+
+  test('that the service cannot answer has what was typed on its page, to be sent again as it was', async () => {
+    const closing = await openTestDatabase()
+    const fields = { reason: 'The <b> of “Ana”', 'form-key': 'form-1' }
+    for (const own of [database, closing]) {
+      const console = openConsole(own)
+      const headers = await signInTo(own, 'viewer')
+      const token = await readToken(console, headers)
+      if (own === closing) await closing.close()
+      const answer = await post(console, headers, '/console/unavailable', { ...fields, token })
+      assert.ok(answer.statusCode >= 500)
+      assert.match(answer.payload, /<form method="post" action="\/console\/unavailable">/)
+      assert.match(answer.payload, /Reason: <q>The &lt;b&gt; of “Ana”<\/q>/)
+      for (const [name, value] of Object.entries({ 'form-token': token, 'form-key': 'form-1' })) {
+        assert.ok(answer.payload.includes(`name="${name}" value="${value}"`), name)
+      }
+    }
+  })
+
+  test('that the service cannot answer is not sent again without its secrets', async () => {
+    const console = openConsole(database)
+    const headers = await signIn('viewer')
+    const token = await readToken(console, headers)
+    for (const fields of [
+      { token, pin: '4821' },
+      { token, text: '4000 0012 3456 7899' },
+      { token, reason: 'card 4000001234567899' },
+    ]) {
+      const { payload } = await post(console, headers, '/console/unavailable', fields)
+      assert.match(payload, /The service cannot answer right now/)
+      assert.doesNotMatch(payload, /Send again|4821|7899/)
+    }
   })
 
   test('leads to a page of this console and nowhere else, whatever a form says', async () => {

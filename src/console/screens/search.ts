@@ -1,6 +1,7 @@
 import { isUuid } from '../../domain/identifiers.ts'
 import { holdsPan, parsePan } from '../../domain/pan.ts'
 import { type Content, html } from '../../listeners/http/html.ts'
+import { hasDigitsOfPan } from '../address.ts'
 import { cardPath, paymentPath } from '../card-links.ts'
 import { cursorAfter, parseAnswer } from '../listener-answers.ts'
 import {
@@ -71,13 +72,9 @@ function listReadings(text: string): Reading[] {
 const access = 'support.read'
 const title = 'Search'
 
-/** Whether a text has twelve digits or more, in any notation; no page contains such a text. */
-const mayHoldPan = (text: string): boolean =>
-  (text.normalize('NFKC').match(/\p{Nd}/gu) ?? []).length >= 12
-
 /** Whether a text may be in an address: it cannot be a card number, nor one with a wrong digit. */
 const isAddressable = (text: string): boolean =>
-  isUuid(text) || !mayHoldPan(text) || (isRetrievalReference(text) && parsePan(text) === null)
+  isUuid(text) || !hasDigitsOfPan(text) || (isRetrievalReference(text) && parsePan(text) === null)
 
 /**
  * The form is posted, because the text may be a card number. Every other text then gets an address.

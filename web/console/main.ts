@@ -1,3 +1,4 @@
+import { holdForms } from './held-forms.ts'
 import { openKeys } from './keys.ts'
 import { LiveRegion } from './live-region.ts'
 import { openClockSwitch, showLocalTimes } from './local-time.ts'
@@ -6,3 +7,4 @@ customElements.define('live-region', LiveRegion)
 showLocalTimes(document)
 openClockSwitch()
 openKeys()
+holdForms()

@@ -68,17 +68,18 @@ export function describeSuccession(line: readonly CardOfLine[], publicToken: str
 
 /** The section of the editions of a card, newest first. */
 export const plasticsSection = (line: readonly CardOfLine[], publicToken: string): Html => {
-  const plastics = line
-    .filter((card) => card.publicToken === publicToken)
-    .flatMap((card) => card.plastics.toReversed())
+  const card = line.find((each) => each.publicToken === publicToken)
+  const plastics = card?.plastics.toReversed() ?? []
+  const isNoticed = card !== undefined && needsRenewal(card, line)
+  const item = (plastic: Plastic) => plasticItem(plastic, isNoticed)
   return html`<section aria-labelledby="plastics">
     <h2 id="plastics">Plastics</h2>
-    <ul class="plain">${plastics.slice(0, plasticsMost).map(plasticItem)}</ul>
+    <ul class="plain">${plastics.slice(0, plasticsMost).map(item)}</ul>
     ${
       plastics.length > plasticsMost &&
       html`<details>
         <summary>${plastics.length - plasticsMost} older plastics</summary>
-        <ul class="plain">${plastics.slice(plasticsMost).map(plasticItem)}</ul>
+        <ul class="plain">${plastics.slice(plasticsMost).map(item)}</ul>
       </details>`
     }
   </section>`
@@ -94,7 +95,20 @@ const stateTones: Readonly<Record<Plastic['state'], Tone>> = {
   Cancelled: 'plain',
 }
 
-const plasticItem = (plastic: Plastic): Html =>
+/** Whether the client is given notices of a renewal: a notice without a need is passed over. */
+function needsRenewal(card: CardOfLine, line: readonly CardOfLine[]): boolean {
+  const { expiryDate: until = '' } = card.plastics.find(({ state }) => state === 'Current') ?? {}
+  return (
+    isOpen(card) &&
+    !card.plastics.some(({ expiryDate, state }) => state === 'Waiting' && expiryDate > until) &&
+    !line.some((other) => other.replacementFor === card.publicToken && isOpen(other))
+  )
+}
+
+const isOpen = ({ cardStatusCode, retired }: CardOfLine): boolean =>
+  ['00', '02', '62'].includes(cardStatusCode) && !retired
+
+const plasticItem = (plastic: Plastic, isNoticed: boolean): Html =>
   html`<li>
     <div class="use">
       <span>
@@ -106,7 +120,12 @@ const plasticItem = (plastic: Plastic): Html =>
       <span class="end fine">until ${plastic.expiryDate}</span>
     </div>
     ${deliverySteps(plastic)}
-    ${plastic.noticesGiven > 0 && html`<p class="fine">${noticeTexts[plastic.noticesGiven]}</p>`}
+    ${
+      isNoticed &&
+      plastic.state === 'Current' &&
+      plastic.noticesGiven > 0 &&
+      html`<p class="fine">${noticeTexts[plastic.noticesGiven]}</p>`
+    }
     ${plastic.endedAt !== undefined && html`<p class="fine">Ended ${instant(plastic.endedAt)}</p>`}
   </li>`
 

@@ -125,21 +125,18 @@ export function isInCurrency(transaction: Transaction, currencyCode: string): bo
  * Describes a transaction in one line, such as `12.34 USD (11.20 EUR) at NAME, MCC 5411`; empty if
  * unknown.
  */
-export function describeTransaction({
-  amount,
-  billingAmount,
-  billingCurrency,
-  currency,
-  merchant,
-}: TransactionMembers): string {
+export function describeTransaction(
+  { amount, billingAmount, billingCurrency, currency, merchant }: TransactionMembers,
+  write: (money: Money) => string = formatMoney,
+): string {
   const { categoryCode, id, name } = merchant ?? {}
   const money = toMoney(amount, currency)
   const billing = toMoney(billingAmount, billingCurrency)
   const isConverted = billing && billing.currency !== money?.currency
   const place = name ?? id
   const whole = [
-    money && formatMoney(money),
-    isConverted && `(${formatMoney(billing)})`,
+    money && write(money),
+    isConverted && `(${write(billing)})`,
     place && `at ${place}`,
   ]
   return [whole.filter(Boolean).join(' '), categoryCode && `MCC ${categoryCode}`]

@@ -28,13 +28,16 @@ export function describeAct({ publicToken, visit }: Shown, act: Act): Content {
   const { details, entryId, type } = act
   const { amount, billingAmount, billingCurrency, currency, from, merchant, to, ...others } =
     toMembers(details)
-  const transaction = describeTransaction({
-    amount,
-    billingAmount,
-    billingCurrency,
-    currency,
-    merchant,
-  } as TransactionMembers)
+  const transaction = describeTransaction(
+    {
+      amount,
+      billingAmount,
+      billingCurrency,
+      currency,
+      merchant,
+    } as TransactionMembers,
+    writeMoney,
+  )
   const known =
     describePayment(publicToken, { ...others, currency }) ??
     describeAuthorization(publicToken, others)

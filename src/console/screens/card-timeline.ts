@@ -4,6 +4,7 @@ import { toMembers } from '../../domain/members.ts'
 import { describeTransaction } from '../../domain/transaction.ts'
 import { type Content, type Html, html } from '../../listeners/http/html.ts'
 import type { TimelineEntrySchema } from '../../listeners/private/schemas/cards.ts'
+import { writeMoney } from '../amounts.ts'
 import { authorizationPath } from '../card-links.ts'
 import { instantInRow, renderActor, type Tone } from '../desk-parts.ts'
 import type { Visit } from '../screen.ts'
@@ -155,7 +156,7 @@ function authorizationRow(shown: Shown, { at, authorization, folded }: ShownAuth
   const said = [
     reason,
     tried && !approved && left(tried.remainingTries),
-    describeTransaction(authorization),
+    describeTransaction(authorization, writeMoney),
   ].filter(Boolean)
   return {
     at,

@@ -2,6 +2,7 @@ import { type DeclineReason, declineRules } from '../../domain/decline-reason.ts
 import { describeDecline } from '../../domain/decline-words.ts'
 import { describeTransaction, type TransactionMembers } from '../../domain/transaction.ts'
 import { type Content, type Html, html } from '../../listeners/http/html.ts'
+import { writeMoney } from '../amounts.ts'
 import { authorizationPath } from '../card-links.ts'
 import { instant, renderActor, statusBadge } from '../desk-parts.ts'
 import type { Visit } from '../screen.ts'
@@ -71,7 +72,7 @@ export const lastDecline = (found: Declined | undefined, card: Card): Content =>
     <h2 id="declined">Last decline</h2>
     <a class="reason" href="${authorizationPath(found.publicToken, found.authorizationId)}">
       ${describeDecline(found.responseCode, found.declineReason)}</a>
-    <span>${describeTransaction(found)}</span>
+    <span>${describeTransaction(found, writeMoney)}</span>
     ${instant(found.decidedAt)}
     ${found.advice && html`<p>Say: “${adviseNow(found, card)}”</p>`}
   </section>`

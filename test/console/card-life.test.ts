@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { before, test } from 'node:test'
 import { type Browser, openBrowser } from '../support/browser.ts'
 import { freePorts } from '../support/free-ports.ts'
-import { openTestService, type TestService } from '../support/service.ts'
+import { openTestService, sql, type TestService } from '../support/service.ts'
 
 let service: TestService
 let url: string
@@ -250,8 +250,12 @@ test('of the roles that read a card, only those of support are offered acts and 
   assert.equal((await readHistory(card)).json.length, 1)
 })
 
-test('notices of a renewal are shown with the plastic that expires', async () => {
+test('notices of a renewal are shown with the plastic that expires, and none that is not needed', async () => {
   const { publicToken } = await service.createCard({ cardType: 'Virtual' })
+  const replaced = await physicalCard()
+  await replace(replaced, { reason: 'Damaged' })
+  const closed = await physicalCard()
+  await act('PUT', `/cards/${closed}/status`, { cardStatusCode: '83' })
   const now = { now: '2035-03-02T00:00:00Z' }
   const moved = await service.call('POST', '//sandbox/clock', {
     as: 'admin',
@@ -262,6 +266,28 @@ test('notices of a renewal are shown with the plastic that expires', async () =>
   const { words } = await read(publicToken)
   assert.match(words, /00 Current Issue until 2035-03-31 .* Renewal notices at 60 and 30 days/)
   assert.match(words, /Renewal due 30 days left/)
+  for (const unneeded of [replaced, closed]) {
+    const { words: told } = await read(unneeded)
+    assert.doesNotMatch(told, /Renewal notice/)
+  }
+})
+
+test('the page of a virtual card is shown without its personal data', async () => {
+  const { publicToken } = await service.createCard({ cardType: 'Virtual' })
+  await sql(
+    service.database,
+    String.raw`update card set personal_data = '\x00' where public_token = $1 returning 1`,
+    [publicToken],
+  )
+  assert.match((await read(publicToken)).words, /Virtual, without a delivery/)
+})
+
+test('amounts in the timeline have their thousands apart', async () => {
+  const { publicToken } = await service.createCard({ cardType: 'Virtual' })
+  await act('POST', '/simulator/authorizations', { publicToken, amount: 123_456, currency: 'EUR' })
+  const { words } = await read(publicToken)
+  assert.match(words, /Approved 1,234\.56 EUR/)
+  assert.doesNotMatch(words, /1234\.56/)
 })
 
 test('operators page through the line of a card of any client', async () => {

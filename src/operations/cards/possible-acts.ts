@@ -78,15 +78,18 @@ export async function findPossibleActs(
     })),
     foresee(() => foreseeReplacement(now, { clientId }, publicToken)),
   ])
-  const { fulfilment } = await revealPersonalData(hsm, publicToken, card.personalData)
-  const address = fulfilment ? 'fulfilment' : 'address'
+  // Opened only for the address of a plastic.
+  const personal =
+    card.cardType === 'Virtual'
+      ? null
+      : await revealPersonalData(hsm, publicToken, card.personalData)
   return {
     recommended: recommendAct(card, code, {
       mayRenew: renew.possible,
       mayReplace: replace.possible,
       today,
     }),
-    deliveredTo: card.cardType === 'Virtual' ? null : address,
+    deliveredTo: personal && (personal.fulfilment ? 'fulfilment' : 'address'),
     activate,
     renew,
     reprint,

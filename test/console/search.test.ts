@@ -59,6 +59,16 @@ test('no card number becomes an address, in any script, with a wrong digit or in
   }
 })
 
+test('a search for a card number with a wrong digit says so', async () => {
+  const wrong = /As a card number, it has a wrong digit/
+  for (const text of ['4000001234567890', '4000 0012 3456 7890', '400000123456789']) {
+    assert.match((await search(text)).text, wrong, text)
+  }
+  for (const text of ['4000001234567899', '512345678901', 'C-4000001234567890', '1234567890']) {
+    assert.doesNotMatch((await search(text)).text, wrong, text)
+  }
+})
+
 test('a token leads to its card, and a reference of many cards to pages with addresses', async () => {
   const { publicToken } = await service.createCard()
   assert.equal((await search(publicToken)).url, `${url}/console/cards/${publicToken}`)

@@ -223,6 +223,12 @@ async function find(
   return { cards: parseAnswer(answer, FoundCardsSchema), next: cursorAfter(answer) }
 }
 
+/** Whether a text that is not searched as a card number has the digits of one, and nothing else. */
+const isMistypedPan = ({ value }: Reading): boolean => {
+  const digits = value.replaceAll(/[ -]/g, '')
+  return /^[0-9]{13,19}$/.test(digits) && parsePan(digits) === null
+}
+
 /** Explains, in one sentence a line, why nothing was found and what to do. */
 function explainNothing({ isPanRefused, readings, results }: Found): string[] {
   const refused = isPanRefused
@@ -236,6 +242,9 @@ function explainNothing({ isPanRefused, readings, results }: Found): string[] {
     const names = readings.map(({ name }) => name).join(' or ')
     return [
       ...refused,
+      ...(readings.some(isMistypedPan)
+        ? ['As a card number, it has a wrong digit: its check digit does not match the others.']
+        : []),
       `No card has this ${names}. References must match completely. Ask for another of these, or ` +
         'for the whole card number.',
     ]

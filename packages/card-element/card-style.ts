@@ -66,7 +66,8 @@ const css = `
   box-shadow: inset 0 0 0 1px rgb(90 60 0 / .35);
 }
 .bottom { display: flex; gap: 6%; align-items: end }
-.holder { flex: 1; text-transform: uppercase; letter-spacing: .04em; text-align: match-parent }
+.holder { flex: 1; text-transform: uppercase; letter-spacing: .04em; text-align: left }
+[dir=rtl] .holder { text-align: right }
 :lang(ar) .holder { letter-spacing: 0 }
 .field { display: grid; gap: .1em }
 .label { font-size: max(.75rem, .72em); opacity: .92; white-space: nowrap }

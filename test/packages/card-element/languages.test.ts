@@ -123,6 +123,15 @@ suite('the element in each language', { skip: chromium.leftOut }, () => {
       (await page.locator(`pinfold-card ${selector}`).boundingBox())?.x ?? 0
     assert.ok((await left('.issuer')) > (await left('.scheme')))
     assert.ok((await left('.cvv')) < (await left('.expiry')))
+    // A name in Latin letters stands at the beginning of its line, too.
+    const distances = await page.locator('pinfold-card .holder').evaluate((holder) => {
+      const name = document.createRange()
+      name.selectNodeContents(holder)
+      const text = name.getBoundingClientRect()
+      const box = holder.getBoundingClientRect()
+      return [box.right - text.right, text.left - box.left]
+    })
+    assert.ok((distances[0] ?? 0) < (distances[1] ?? 0), distances.join())
     await pressShow(page)
     const groups = await page
       .locator('pinfold-card .pan .group')

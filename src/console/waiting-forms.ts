@@ -1,9 +1,9 @@
 import type { FastifyRequest } from 'fastify'
-import { holdsPan } from '../domain/pan.ts'
+import { holdsPan, withoutUuids } from '../domain/pan.ts'
 import { type Content, html } from '../listeners/http/html.ts'
 import { hasDigitsOfPan } from './address.ts'
 import { storeOneTimeAnswer } from './notice.ts'
-import type { Form, RefusedForm } from './screen.ts'
+import { type Form, formFieldNames, type RefusedForm } from './screen.ts'
 import {
   type CookieSession,
   holdsFormToken,
@@ -15,16 +15,24 @@ import {
 
 /**
  * Returns a form as a page may show it again: without a PIN or a CVV, without a search for what may
- * be a card number, and with no digits in a reason that contains one.
+ * be a card number, and with no digits in any other line that contains one.
  */
 export function omitSecrets({ cvv: _, offlinePin: __, pin: ___, text, ...form }: Form): Form {
-  const { reason } = form
+  const { [formFieldNames.token]: token, [formFieldNames.key]: key, ...typed } = form
+  const masked = Object.entries(typed).map(([name, value]) => [name, maskPans(value)])
   return {
-    ...form,
+    ...Object.fromEntries(masked),
+    ...(token !== undefined && { [formFieldNames.token]: token }),
+    ...(key !== undefined && { [formFieldNames.key]: key }),
     ...(text !== undefined && !hasDigitsOfPan(text) && { text }),
-    ...(reason !== undefined && holdsPan(reason) && { reason: reason.replaceAll(/\p{Nd}/gu, '•') }),
   }
 }
+
+/** Items of a list are looked at one by one: two tokens beside each other are no card number. */
+const maskPans = (text: string): string =>
+  text.replaceAll(/[^\r\n,;]+/g, (item) =>
+    holdsPan(withoutUuids(item)) ? item.replaceAll(/\p{Nd}/gu, '•') : item,
+  )
 
 /**
  * Renders a form whose request the service could not answer, to be sent again as it was. Its

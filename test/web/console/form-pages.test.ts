@@ -199,6 +199,25 @@ test('a card number in a reason is refused, and no page shows its digits', async
   }
 })
 
+test('a card number in another field than a search is shown again without its digits', async () => {
+  const pan = '4111111111111111'
+  const tokens = '1234567890\n2345678901'
+  for (const [who, path, fields] of [
+    ['support', '/unblock', { publicTokens: `${tokens}\n${pan}`, kind: 'pin', reason: 'Asked' }],
+    ['security-officer', '/sandbox/authorizations', { publicToken: pan, amount: '10' }],
+  ] as const) {
+    const browser = await signIn(who)
+    const { text: page } = await browser.visit(`${url}/console/${path.split('/')[1]}`)
+    const token = /name="form-token" value="([^"]+)"/.exec(page)?.[1] ?? ''
+    const form = { 'form-token': token, ...fields }
+    const { status, text } = await browser.send(`${url}/console${path}`, form)
+    assert.ok(status >= 400 && status < 500, text)
+    assert.ok(text.includes('•'.repeat(pan.length)), text)
+    assert.ok(!text.includes(pan))
+    if (who === 'support') assert.ok(text.includes(tokens))
+  }
+})
+
 test('each act has a screen other than Home that its path begins with', () => {
   const paths = listScreens(true).map(({ path }) => path)
   const isOn = (act: string) => (screen: string) =>

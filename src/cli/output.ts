@@ -64,11 +64,23 @@ export function table(columns: readonly string[], rows: readonly (readonly unkno
 export const formatTries = (remaining: number): string =>
   `${remaining} ${remaining === 1 ? 'try' : 'tries'} left`
 
-/** Formats the members of one record, one per line. */
+/** Formats the members of one record, one per line: those of `renewal` as `renewal.expiryDate`. */
 export function sheet(record: object): string {
-  const entries = Object.entries(record).map(([name, value]) => [escapeLine(name), value] as const)
+  const entries = listMembers(record).map(([name, value]) => [escapeLine(name), value] as const)
   const width = Math.max(...entries.map(([name]) => name.length))
-  return entries.map(([name, value]) => `${name.padEnd(width)}  ${formatCell(value)}`).join('\n')
+  return entries
+    .map(([name, value]) => `${name.padEnd(width)}  ${formatCell(value)}`.trimEnd())
+    .join('\n')
+}
+
+/** Lists the members of a record, and those of the records in it by their path. */
+function listMembers(record: object, path = ''): (readonly [name: string, value: unknown])[] {
+  return Object.entries(record).flatMap(([name, value]) => {
+    const isRecord = typeof value === 'object' && value !== null && !Array.isArray(value)
+    if (!isRecord) return [[path + name, value] as const]
+    const members = listMembers(value, `${path}${name}.`)
+    return members.length > 0 ? members : [[path + name, null] as const]
+  })
 }
 
 function formatCell(value: unknown): string {

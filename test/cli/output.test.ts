@@ -44,6 +44,21 @@ test('a foreign text cannot end a line of a table, of a record or of a sentence'
   assert.equal(line`it says ${foreign}\nend`, 'it says a\\u000ab\nend')
 })
 
+test('a record is printed one member a line, also those of the records in it', () => {
+  const renewal = { plasticNumber: 1, delivery: { status: 'Ordered', at: null } }
+  assert.equal(
+    sheet({ retired: false, renewal, metadata: {}, types: ['Physical', 'Virtual'] }),
+    [
+      'retired                  no',
+      'renewal.plasticNumber    1',
+      'renewal.delivery.status  Ordered',
+      'renewal.delivery.at',
+      'metadata',
+      'types                    Physical,Virtual',
+    ].join('\n'),
+  )
+})
+
 test('a line of the log shows no foreign text that turns the order of what is read', () => {
   const shown = formatLine({ level: 30, time: '2026-11-22T00:00:00Z', msg: 'a\u202eb\u009bc' })
   assert.match(shown, /a\\u202eb\\u009bc\n$/)

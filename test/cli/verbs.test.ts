@@ -204,8 +204,14 @@ test('events trigger forces a payment, and opens one whose hold is over', async 
   assert.ok(over.holdExpiresAt < over.openedAt)
 })
 
+test('events trigger makes a card whose renewal is due', async () => {
+  const card = await trigger('card.renewal_due')
+  const { expiryDate, startDate } = await answer('cards', 'show', card)
+  assert.equal(expiryDate.slice(0, 7), startDate.slice(0, 7), 'its last day is in this month')
+})
+
 test('webhooks listen forwards each triggered event, signed as a webhook is', async (t) => {
-  // The calendar gives notice of a renewal, and no request does.
+  // The calendar gives notice of a renewal, within half a minute.
   const types = eventTypes.filter(
     (type) => /^(?:card|pin|cvv)\./.test(type) && type !== 'card.renewal_due',
   )

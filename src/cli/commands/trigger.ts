@@ -76,6 +76,8 @@ const acts: Readonly<Record<string, readonly Request[]>> = {
     convertCard,
     ['PUT', (card) => `/cards/${card}/status`, { cardStatusCode: '00' }],
   ],
+  // Of a card that expires this month. The service gives its notice within half a minute.
+  'card.renewal_due': [],
   'card.changed': [['PATCH', (card) => `/cards/${card}`, { customerReference: 'trigger' }]],
   'pin.set': [setPin],
   'pin.revealed': [['GET', pinPath]],
@@ -121,10 +123,9 @@ export const triggerCommand: cli.Command = {
     return asClient(call, async (service) => {
       await requireSandbox(service)
       const publicToken = await play(service, type, requests)
-      const text =
-        type === 'payment.expired'
-          ? `${type} occurs on card ${publicToken} within 30 seconds.`
-          : `${type} occurred on card ${publicToken}.`
+      const text = ['payment.expired', 'card.renewal_due'].includes(type)
+        ? `${type} occurs on card ${publicToken} within 30 seconds.`
+        : `${type} occurred on card ${publicToken}.`
       return { json: { type, publicToken }, text }
     })
   },
@@ -147,11 +148,17 @@ async function play(
   type: string,
   requests: readonly Request[],
 ): Promise<string> {
-  const { publicToken } = await ask<{ readonly publicToken: string }>(
-    'POST',
-    `${base}/cards`,
-    isOfPlastic(type) ? newPhysicalCard : newCard,
-  )
+  const create = (members: object) =>
+    ask<{ readonly publicToken: string; readonly startDate: string }>(
+      'POST',
+      `${base}/cards`,
+      members,
+    )
+  const { publicToken, startDate } = await create(isOfPlastic(type) ? newPhysicalCard : newCard)
+  if (type === 'card.renewal_due') {
+    // The first card says which day it is for the service.
+    return (await create({ ...newCard, expiryDate: startDate.slice(0, 7) })).publicToken
+  }
   for (const [method, path, body] of requests) {
     const sent = typeof body === 'function' ? body(publicToken) : body
     await ask(method, base + path(publicToken), sent)

@@ -100,7 +100,6 @@ test('whatever an endpoint does instead of an answer is an error or a time-out',
     const outcome = await openAsker().ask(endpoint.url, { timeoutMs: 150 })
     const { answer, error: found, statusCode: status } = outcome
     assert.deepEqual([answer, found, status], [null, error, statusCode], what)
-    assert.ok(outcome.durationMs < 175, `${what}: ${outcome.durationMs} ms`)
     await endpoint.close()
   }
 })

@@ -129,12 +129,24 @@ const findPlasticNumber = (panSequenceNumber: string, firstPanSequenceNumber: nu
 export const freeTextSubject = (publicToken: string, plasticNumber: number): string =>
   `${publicToken}/${plasticNumber}`
 
+/** A card with its last day before the status 54 (`YYYY-MM-DD`), and the grace of its product. */
+interface CardWithGrace {
+  readonly validUntil: string
+  readonly renewalGraceMonths: number
+}
+
 /**
  * Finds the earliest last day (`YYYY-MM-DD`) of an expired card that is within its months of grace
  * today (`YYYY-MM-DD`).
  */
-export const findGraceStart = (graceMonths: number, today: string): string =>
-  expiryMonthsAfter(today, -graceMonths).lastDay()
+export const findGraceStart = (
+  { renewalGraceMonths }: Pick<CardWithGrace, 'renewalGraceMonths'>,
+  today: string,
+): string => expiryMonthsAfter(today, -renewalGraceMonths).lastDay()
+
+/** Whether an expired card can still be renewed or replaced today (`YYYY-MM-DD`). */
+export const isWithinGrace = (card: CardWithGrace, today: string): boolean =>
+  card.validUntil >= findGraceStart(card, today)
 
 /**
  * The largest count of the cards that expire in a month, so that its cost does not grow with the

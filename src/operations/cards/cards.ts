@@ -201,6 +201,12 @@ export const statusNow = (
   { statusCode, validUntil }: Pick<storedCards.CardRow, 'statusCode' | 'validUntil'>,
 ): cardStatuses.CardStatusCode => cardStatuses.statusAt(statusCode, toExpiry(validUntil), now())
 
+/** Returns the present status of the card in its life. */
+export const lifeStatusNow = (
+  context: Pick<CardContext, 'now'>,
+  card: Pick<storedCards.CardWithProduct, 'statusCode' | 'validUntil' | 'isRetired'>,
+): LifeStatus => findLifeStatus(statusNow(context, card), card.isRetired)
+
 /** Returns the refusal of an act that a status does not allow, with what to do instead. */
 export const cardClosed = (status: LifeStatus): Problem =>
   new Problem('card_closed', { detail: describeClosed(status) })
@@ -210,7 +216,7 @@ export function refuseClosed(
   context: CardContext,
   card: Pick<storedCards.CardWithProduct, 'statusCode' | 'validUntil' | 'isRetired'>,
 ): void {
-  const status = findLifeStatus(statusNow(context, card), card.isRetired)
+  const status = lifeStatusNow(context, card)
   if (status === 'retired' || cardStatuses.isFinal(status)) throw cardClosed(status)
 }
 

@@ -1,7 +1,7 @@
 import type { Hsm } from '../../hsm/contract/hsm.ts'
 
 /** The personal data of a cardholder, stored sealed as one record. */
-interface PersonalData {
+export interface PersonalData {
   readonly embossName: string
   readonly cardHolder: CardHolder
   readonly address: Address

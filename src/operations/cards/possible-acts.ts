@@ -7,7 +7,7 @@ import { renewalNoticeDays } from '../../domain/product.ts'
 import { operatorReplacementReasons } from '../../domain/replacement.ts'
 import { type CardToRenew, findCardToRenew } from '../../storage/cards/renewals.ts'
 import { findOwner } from '../../storage/cards/search.ts'
-import { type CardContext, statusNow } from './cards.ts'
+import { type CardContext, lifeStatusNow, statusNow } from './cards.ts'
 import { revealPersonalData } from './personal-data.ts'
 import * as rules from './renewal-rules.ts'
 import { planRenewal } from './renewals.ts'
@@ -64,7 +64,7 @@ export async function findPossibleActs(
   const now = { ...context, now: () => at }
   const today = formatDate(at)
   const code = statusNow(now, card)
-  const status = rules.findStatus(now, card)
+  const status = lifeStatusNow(now, card)
   const order = (step: 'Renew' | 'RenewWithSameExpiry') =>
     foresee(() => foreseePlastic(now, card, step, today))
   const [activate, renew, reprint, migrate, cancelRenewal, replace] = await Promise.all([

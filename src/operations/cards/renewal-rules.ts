@@ -1,11 +1,5 @@
 import { addDays, type Expiry, expiryMonthsAfter, toExpiry } from '../../domain/calendar.ts'
-import {
-  findGraceStart,
-  findLifeStatus,
-  type LifeStatus,
-  lifeActs,
-  type RenewStep,
-} from '../../domain/card-life.ts'
+import { isWithinGrace, type LifeStatus, lifeActs, type RenewStep } from '../../domain/card-life.ts'
 import { isFinal } from '../../domain/card-status.ts'
 import { Problem, validationFailed } from '../../domain/problem.ts'
 import type { CardToRenew } from '../../storage/cards/renewals.ts'
@@ -17,12 +11,6 @@ export interface PlasticOrder {
   /** Of the new plastic; by default, the product's validity after the present expiry. */
   readonly expiry?: Expiry
 }
-
-/** Returns the status of a card in its life. */
-export const findStatus = (
-  context: Pick<cards.CardContext, 'now'>,
-  card: CardToRenew,
-): LifeStatus => findLifeStatus(cards.statusNow(context, card), card.isRetired)
 
 /**
  * Refuses a renewal that the card does not allow on a day.
@@ -164,10 +152,6 @@ export function refuseConversion(card: CardToRenew, status: LifeStatus): void {
 export const isOnItsWay = ({ waitingDelivery }: CardToRenew): boolean =>
   waitingDelivery !== 'Ordered' && waitingDelivery !== 'Returned'
 
-/** Whether an expired card can still be renewed. */
-const isWithinGrace = (card: CardToRenew, today: string): boolean =>
-  card.validUntil >= findGraceStart(card.renewalGraceMonths, today)
-
 /** Whether the plastic that waits ends with the order of another. */
 function isEndedByOrder(
   { expiryDate, waitingDelivery, waitingExpiryDate }: CardToRenew,
@@ -181,8 +165,8 @@ function isEndedByOrder(
 
 /** Refuses to cancel a plastic without which the card has expired too long ago to be renewed. */
 function refuseEnd(card: CardToRenew, waitingNumber: number, today: string): void {
-  const { expiryDate, renewalGraceMonths } = card
-  if (expiryDate >= findGraceStart(renewalGraceMonths, today)) return
+  const { expiryDate } = card
+  if (isWithinGrace({ ...card, validUntil: expiryDate }, today)) return
   const detail =
     `The card expired after ${expiryDate} but for plastic ${waitingNumber}, ` +
     'too long ago to be renewed without it. If it was returned, order another. ' +

@@ -42,7 +42,7 @@ export const renewCard = (
       claim: await claimFor(null),
     }
     const today = formatDate(context.now())
-    const status = rules.findStatus(context, card)
+    const status = cards.lifeStatusNow(context, card)
     if (step === 'Migrate') {
       const plasticNumber = rules.findMigrated(card, status, today)
       const isDone = await stored.activatePlastic(
@@ -95,12 +95,12 @@ export async function planRenewal(
 ): Promise<PlannedRenewal> {
   const { endsReprint = false } = renewal
   await refuseReplaced(context, card, today)
-  rules.refuseRenewal(card, rules.findStatus(context, card), { endsReprint, today })
+  rules.refuseRenewal(card, cards.lifeStatusNow(context, card), { endsReprint, today })
   return {
     plasticNumber: rules.nextPlasticNumber(card),
     isCurrent: card.cardType === 'Virtual',
     today,
-    expiredSince: findGraceStart(card.renewalGraceMonths, today),
+    expiredSince: findGraceStart(card, today),
     expiryDate: rules.findExpiry(card, renewal, today).lastDay(),
   }
 }
@@ -127,7 +127,7 @@ export const cancelRenewal = (
   commitOnce<null>(context, request, async (claimFor) => {
     const card = await findCard(context, requester, publicToken)
     const today = formatDate(context.now())
-    const status = rules.findStatus(context, card)
+    const status = cards.lifeStatusNow(context, card)
     const plasticNumber = rules.findCancelled(card, status, { isNotReceived, today })
     const act = {
       ...pickActor(requester),
@@ -162,7 +162,7 @@ export const convertCard = (
   commitOnce<cards.CardRecord>(context, request, async (claimFor) => {
     const { publicToken } = conversion
     const card = await findCard(context, requester, publicToken)
-    rules.refuseConversion(card, rules.findStatus(context, card))
+    rules.refuseConversion(card, cards.lifeStatusNow(context, card))
     const today = formatDate(context.now())
     await refuseReplaced(context, card, today)
     const plasticNumber = rules.nextPlasticNumber(card)

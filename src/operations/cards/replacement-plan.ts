@@ -5,7 +5,7 @@ import {
   formatDate,
   toExpiry,
 } from '../../domain/calendar.ts'
-import { findGraceStart, findLifeStatus, lifeActs } from '../../domain/card-life.ts'
+import { isWithinGrace, lifeActs } from '../../domain/card-life.ts'
 import { type CardStatusCode, isFinal } from '../../domain/card-status.ts'
 import type { Requester } from '../../domain/client.ts'
 import type { ProductId, PublicToken } from '../../domain/identifiers.ts'
@@ -90,15 +90,14 @@ export async function refuseReplacement(
 ): Promise<CardStatusCode> {
   const replacedBy = await stored.findSuccessor(context.database, card, today)
   if (replacedBy !== null) throw alreadyReplaced(replacedBy)
-  const status = cards.statusNow(context, card)
-  const lifeStatus = findLifeStatus(status, card.isRetired)
+  const lifeStatus = cards.lifeStatusNow(context, card)
   const { replace } = lifeActs[lifeStatus]
   if (replace === 'no') throw cards.cardClosed(lifeStatus)
-  if (replace !== 'yes' && card.validUntil < findGraceStart(card.graceMonths, today)) {
+  if (replace !== 'yes' && !isWithinGrace(card, today)) {
     const detail = `The card expired after ${card.validUntil}, too long ago to be replaced.`
     throw new Problem('card_closed', { detail })
   }
-  return status
+  return cards.statusNow(context, card)
 }
 
 /**

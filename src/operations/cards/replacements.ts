@@ -4,13 +4,14 @@ import { describeCardStatus } from '../../domain/card-status.ts'
 import type { Requester } from '../../domain/client.ts'
 import type { PublicToken } from '../../domain/identifiers.ts'
 import { Problem } from '../../domain/problem.ts'
-import type { CardNumber, StoredPin } from '../../hsm/contract/card.ts'
+import type { CardNumber } from '../../hsm/contract/card.ts'
+import type { NewCardRow } from '../../storage/cards/create-card.ts'
 import * as stored from '../../storage/cards/replacements.ts'
 import { type Answer, commitOnce, type RepeatableRequest } from '../idempotency/idempotency.ts'
 import { createDraw } from './card-number.ts'
 import * as cards from './cards.ts'
 import { sealFreeTexts } from './free-texts.ts'
-import { revealPersonalData, sealPersonalData } from './personal-data.ts'
+import { type PersonalData, revealPersonalData, sealPersonalData } from './personal-data.ts'
 import * as plans from './replacement-plan.ts'
 import { findUnblockLimit } from './tries.ts'
 
@@ -43,47 +44,28 @@ export function replaceCard(
     const plan = await plans.planSuccessor(context, requester, replacement, { card, status, today })
     draw ??= createDraw(card.lineToken)
     const number = await draw(context, plan.product)
-    const { panFingerprints, publicToken } = number
+    const { publicToken } = number
     const personalData = await revealPersonalData(hsm, card.publicToken, card.personalData)
-    const { fulfilment = personalData.fulfilment } = replacement
-    const pin = plan.pinSource
-      ? await hsm.translatePin(plan.pinSource, plan.pinSource.pin, number)
-      : await generatePin(context, number, plan, personalData.cardHolder.dateOfBirth)
+    const row = await composeRow(context, requester, plan, number, {
+      ...personalData,
+      ...(replacement.fulfilment && { fulfilment: replacement.fulfilment }),
+    })
     const result = describeSuccessor(plan, number, personalData.embossName)
+    const { pinMoved } = result
     const claim = await claimFor(result)
     const { reason } = plan
     const note = replacement.note ?? {}
-    const pinMoved = plan.pinSource !== null
     const isDone = await stored.insertReplacement(database, {
       replaced: card,
       to: plan.to,
       isRetired: plans.isEndedBy(reason, status),
       reason,
       today,
-      expiredSince: findGraceStart(card.graceMonths, today),
+      expiredSince: findGraceStart(card, today),
       successorToken: publicToken,
-      card: {
-        clientId: requester.clientId,
-        productId: plan.product.productId,
-        cardType: card.cardType,
-        customerReference: card.customerReference,
-        designId: card.designId,
-        maskedPan: number.maskedPan,
-        encryptedPan: number.encryptedPan,
-        personalData: await sealPersonalData(hsm, publicToken, {
-          ...personalData,
-          ...(fulfilment && { fulfilment }),
-        }),
-        startDate: today,
-        expiryDate: plan.expiry.lastDay(),
-        statusCode: plan.statusCode,
-        ...pin,
-        cvk: number.cvk,
-        pinTryLimit: plan.product.pinTryLimit,
-        cvvTryLimit: plan.product.cvvTryLimit,
-      },
+      card: row,
       productVersion: plan.product.version,
-      panFingerprints,
+      panFingerprints: number.panFingerprints,
       freeTexts: await sealFreeTexts(hsm, publicToken, 0, replacement),
       pinSource: plan.pinSource,
       isPinRequested: replacement.movePin === true,
@@ -91,9 +73,9 @@ export function replaceCard(
       requestId: requester.requestId,
       replacedDetails: { replacedBy: publicToken, reason, pinMoved },
       createdDetails: {
-        cardProduct: plan.product.productId,
-        cardType: card.cardType,
-        cardStatusCode: plan.statusCode,
+        cardProduct: row.productId,
+        cardType: row.cardType,
+        cardStatusCode: row.statusCode,
         replacementFor: card.publicToken,
       },
       note: await cards.sealNote(context, card.publicToken, note),
@@ -131,13 +113,37 @@ export const completeReplacement = (
     return { isDone, result: null }
   })
 
-const generatePin = (
+/** Composes the row of a successor, with the PIN of its source or a new one. */
+async function composeRow(
   { hsm }: cards.CardContext,
+  { clientId }: Requester,
+  { card, expiry, pinSource, product, startDate, statusCode }: plans.SuccessorPlan,
   number: CardNumber,
-  { expiry, product }: plans.SuccessorPlan,
-  dateOfBirth: string,
-): Promise<StoredPin> =>
-  hsm.generatePin(number, { ...product, maskedPan: number.maskedPan, expiry, dateOfBirth })
+  personalData: PersonalData,
+): Promise<NewCardRow> {
+  const { encryptedPan, maskedPan, publicToken } = number
+  const { dateOfBirth } = personalData.cardHolder
+  const pin = pinSource
+    ? await hsm.translatePin(pinSource, pinSource.pin, number)
+    : await hsm.generatePin(number, { ...product, maskedPan, expiry, dateOfBirth })
+  return {
+    clientId,
+    productId: product.productId,
+    cardType: card.cardType,
+    customerReference: card.customerReference,
+    designId: card.designId,
+    maskedPan,
+    encryptedPan,
+    personalData: await sealPersonalData(hsm, publicToken, personalData),
+    startDate,
+    expiryDate: expiry.lastDay(),
+    statusCode,
+    ...pin,
+    cvk: number.cvk,
+    pinTryLimit: product.pinTryLimit,
+    cvvTryLimit: product.cvvTryLimit,
+  }
+}
 
 function describeSuccessor(
   { card, expiry, pinSource, product, startDate, statusCode }: plans.SuccessorPlan,

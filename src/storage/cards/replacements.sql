@@ -11,7 +11,7 @@ select card.public_token as "publicToken", card.product_id as "productId",
   card.pin_version as "pinVersion", card.pin_source_token as "pinSourceToken",
   card.carried_pin_version as "carriedPinVersion", product.pin_length as "pinLength",
   product.currency_code as "currencyCode",
-  product.renewal_grace_months as "graceMonths",
+  product.renewal_grace_months as "renewalGraceMonths",
   card.card_type = 'Physical' and product.chip is not null as "hasChip",
   card.plastic_number as "plasticNumber", present.delivery_status as "deliveryStatus"
 from (

@@ -41,7 +41,7 @@ export interface CardOfLine {
   readonly pinLength: number
   readonly currencyCode: string
   /** For how many months after its last day it can be replaced. */
-  readonly graceMonths: number
+  readonly renewalGraceMonths: number
   /** Whether it is a physical card of a product with chips. */
   readonly hasChip: boolean
   /** Of the current plastic. */

@@ -49,70 +49,69 @@ const lostAfterMs = 35_000
 const lookEveryMs = 50
 
 /** Authorizes requests by the operation that `POST /network/authorizations` uses. */
-export function createLinkAuthorizer(context: AuthorizationContext): LinkAuthorizer {
-  const hsm = transactions.distinguishOutages(context)
-  const linkContext = { ...context, hsm }
-
-  /**
-   * Returns the answer; null while the first request under its key has none, or when a reversal
-   * has overtaken it.
-   */
-  async function tryOnce(
-    { content, key, numbers, original, pan, raise, transaction, ...sent }: NetworkRequest,
-    hashed: transactions.HashedTransaction | null,
-  ): Promise<NetworkAnswer | null> {
-    const request = {
-      clientId: sent.networkId,
-      idempotencyKey: key,
-      request: content,
-      bearsSecret: true,
-      ...(hashed && {
-        original: { ...original, transactionHashes: hashed.transactionHashes },
-      }),
-    }
-    const card = pan && hashed && { pan, panFingerprints: hashed.panFingerprints }
-    const { networkTransactionId } = transaction
-    const { networkId } = sent
-    const named = {
-      ...transaction,
-      networkTransactionId:
-        networkTransactionId ?? transactions.composeTransactionId(networkId, numbers),
-    }
-    const asked = {
-      ...sent,
-      card,
-      transaction: named,
-      ...(raise && { increment: { paymentId: null, isNewTotal: raise === 'total' } }),
-    }
-    const answer = await authorize(linkContext, asked, request).catch((error: unknown) => {
-      if (error instanceof Problem && error.code === 'idempotency_key_in_use') return null
-      throw error
-    })
-    if (!answer) return null
-    const { replayed, result } = answer
-    return { outcome: result.responseCode, authorization: result, replayed }
-  }
-
-  async function authorizeSent(sent: NetworkRequest): Promise<NetworkAnswer> {
-    const { networkId, numbers, pan } = sent
-    const hashed = pan && (await transactions.hashTransaction(hsm, networkId, pan, numbers))
-    const hashes = hashed?.transactionHashes ?? []
-    const until = performance.now() + lostAfterMs
-    for (;;) {
-      const answer = await tryOnce(sent, hashed)
-      if (answer) return answer
-      if (await hasReversalMark(context.database, networkId, hashes)) return refuse('94')
-      if (performance.now() > until) return refuse('96')
-      await wait(lookEveryMs)
-    }
-  }
-
+export function createLinkAuthorizer(given: AuthorizationContext): LinkAuthorizer {
+  const context = { ...given, hsm: transactions.distinguishOutages(given) }
   return {
     authorize: (request) =>
-      authorizeSent(request).catch((error: unknown) =>
+      authorizeSent(context, request).catch((error: unknown) =>
         refuse(transactions.selectFaultOutcome(error)),
       ),
   }
+}
+
+async function authorizeSent(
+  context: AuthorizationContext,
+  sent: NetworkRequest,
+): Promise<NetworkAnswer> {
+  const { networkId, numbers, pan } = sent
+  const hashed = pan && (await transactions.hashTransaction(context.hsm, networkId, pan, numbers))
+  const hashes = hashed?.transactionHashes ?? []
+  const until = performance.now() + lostAfterMs
+  for (;;) {
+    const answer = await tryOnce(context, sent, hashed)
+    if (answer) return answer
+    if (await hasReversalMark(context.database, networkId, hashes)) return refuse('94')
+    if (performance.now() > until) return refuse('96')
+    await wait(lookEveryMs)
+  }
+}
+
+/**
+ * Returns the answer; null while the first request under its key has none, or when a reversal has
+ * overtaken it.
+ */
+async function tryOnce(
+  context: AuthorizationContext,
+  { content, key, numbers, original, pan, raise, transaction, ...sent }: NetworkRequest,
+  hashed: transactions.HashedTransaction | null,
+): Promise<NetworkAnswer | null> {
+  const { networkId } = sent
+  const request = {
+    clientId: networkId,
+    idempotencyKey: key,
+    request: content,
+    bearsSecret: true,
+    ...(hashed && {
+      original: { ...original, transactionHashes: hashed.transactionHashes },
+    }),
+  }
+  const asked = {
+    ...sent,
+    card: pan && hashed && { pan, panFingerprints: hashed.panFingerprints },
+    transaction: {
+      ...transaction,
+      networkTransactionId:
+        transaction.networkTransactionId ?? transactions.composeTransactionId(networkId, numbers),
+    },
+    ...(raise && { increment: { paymentId: null, isNewTotal: raise === 'total' } }),
+  }
+  const answer = await authorize(context, asked, request).catch((error: unknown) => {
+    if (error instanceof Problem && error.code === 'idempotency_key_in_use') return null
+    throw error
+  })
+  if (!answer) return null
+  const { replayed, result } = answer
+  return { outcome: result.responseCode, authorization: result, replayed }
 }
 
 const refuse = (outcome: NetworkAnswer['outcome']): NetworkAnswer => ({

@@ -177,9 +177,6 @@ const allFaults = (
   return [...shapeFaults.filter((fault) => !isRuled(fault)), ...ruled]
 }
 
-/** The installation keys that a product can name. The life cycle of the key decides the version. */
-const keyNamesByUse = { cvk: ['cvk'], pvk: ['pvk'] } as const
-
 /**
  * Lists every fault of a product, by its own rules and in relation to other data.
  * @param before the product before the change, if it exists
@@ -197,12 +194,13 @@ async function ruleFaults(
     : null
   return [
     ...productRules.productFaults(draft),
+    // The installation has one key for each purpose; its life cycle decides the version.
     ...(['cvk', 'pvk'] as const)
       .filter((name) => typeof draft[name] === 'string' && draft[name] !== '')
-      .filter((name) => !keyNamesByUse[name].some((key) => key === draft[name]))
+      .filter((name) => draft[name] !== name)
       .map((name) => ({
         pointer: `/${name}`,
-        detail: `must be one of the keys for this purpose: ${keyNamesByUse[name].join(', ')}`,
+        detail: `must be one of the keys for this purpose: ${name}`,
       })),
     ...(await keyVersionFaults(connection, draft, before)),
     ...(other === null

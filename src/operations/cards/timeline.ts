@@ -66,7 +66,7 @@ interface TimelinePage {
 export type TimelinePosition = stored.CardHistoryPosition
 
 /** An entry, with the position after which its source continues. */
-interface Sourced {
+interface SourcedEntry {
   readonly entry: TimelineEntry
   readonly position: Partial<TimelinePosition>
 }
@@ -113,7 +113,7 @@ export async function listTimeline(
  * Takes the entries of a kind, newest first, until a page has no room for the next one.
  * @returns also the position after the last one that was taken or passed over.
  */
-function takeEntries(merged: readonly Sourced[], kind: TimelineKind | null, room: number) {
+function takeEntries(merged: readonly SourcedEntry[], kind: TimelineKind | null, room: number) {
   const entries: TimelineEntry[] = []
   const position: Partial<TimelinePosition> = {}
   for (const { entry, position: its } of merged) {
@@ -142,12 +142,12 @@ async function readTimeline(
   const isOf = (...kinds: TimelineKind[]) => kind === null || kinds.includes(kind)
   const merged = mergeNewest(
     [
-      isOf('change', 'disclosure') ? sourcedEvents(clientId, rows, published) : [],
+      isOf('change', 'disclosure') ? toEventEntries(clientId, rows, published) : [],
       ...(isOf('attempt') ? [rows.pinTries, rows.cvvTries] : []).map((list) =>
-        list.map((each) => sourcedTry(publicToken, each)),
+        list.map((each) => toTryEntry(publicToken, each)),
       ),
-      isOf('authorization') ? rows.authorizations.map(sourcedAuthorization) : [],
-      isOf('disclosure') ? acts.map(sourcedAct) : [],
+      isOf('authorization') ? rows.authorizations.map(toAuthorizationEntry) : [],
+      isOf('disclosure') ? acts.map(toActEntry) : [],
     ],
     readMost + 1,
   )
@@ -183,9 +183,9 @@ async function nameAndExplain(
 }
 
 /** Merges sorted lists, newest first. Entries of one source keep their order. */
-function mergeNewest(sources: readonly (readonly Sourced[])[], most: number): Sourced[] {
+function mergeNewest(sources: readonly (readonly SourcedEntry[])[], most: number): SourcedEntry[] {
   const left = sources.map((source) => [...source])
-  const merged: Sourced[] = []
+  const merged: SourcedEntry[] = []
   while (merged.length < most) {
     // All instants have the same form and length, so they can be compared as texts.
     const newest = left.reduce((best, each) =>
@@ -204,11 +204,11 @@ const disclosures: readonly string[] = ['pin.revealed', 'card_data.revealed', 'c
  * Combines published and unpublished events. An event that was published meanwhile is in both
  * lists.
  */
-function sourcedEvents(
+function toEventEntries(
   clientId: string,
   { unpublished }: Pick<stored.RowsOfCard, 'unpublished'>,
   { deliveries, events }: stored.PublishedOfCard,
-): Sourced[] {
+): SourcedEntry[] {
   const ofPosition = Map.groupBy(deliveries, ({ position }) => position)
   const known = new Map<number, { event: stored.CardEvent; position: string | null }>()
   for (const event of unpublished) known.set(event.sequence, { event, position: null })
@@ -253,7 +253,10 @@ function identifyActor(clientId: string, event: stored.CardEvent): Actor {
   return requestId === null ? { kind: 'service', id: null } : { kind: 'client', id: clientId }
 }
 
-function sourcedTry(publicToken: PublicToken, { at, ...attempt }: stored.HistoricTry): Sourced {
+function toTryEntry(
+  publicToken: PublicToken,
+  { at, ...attempt }: stored.HistoricTry,
+): SourcedEntry {
   const { kind, tryNumber } = attempt
   const entryId = attemptEntryId({ publicToken, kind, tryNumber, at })
   return {
@@ -262,7 +265,7 @@ function sourcedTry(publicToken: PublicToken, { at, ...attempt }: stored.Histori
   }
 }
 
-function sourcedAuthorization(row: stored.RowsOfCard['authorizations'][number]): Sourced {
+function toAuthorizationEntry(row: stored.RowsOfCard['authorizations'][number]): SourcedEntry {
   const { at, authorizationId, checks, entryMode, networkId, reference, responseCode } = row
   return {
     position: { authorizationId },
@@ -283,14 +286,14 @@ function sourcedAuthorization(row: stored.RowsOfCard['authorizations'][number]):
   }
 }
 
-const sourcedAct = ({
+const toActEntry = ({
   act,
   actId,
   at,
   number,
   operatorId,
   requestId,
-}: stored.ActOnCard): Sourced => ({
+}: stored.ActOnCard): SourcedEntry => ({
   position: { act: number },
   entry: {
     at,

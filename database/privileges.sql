@@ -83,6 +83,7 @@ declare
   -- Parts of other functions. Only functions call them, and so only the owner.
   v_parts constant text[] := array[
     'add_seen_atc',
+    'advance_chip',
     'apply_controls',
     'cancel_orders',
     'carry_controls',

@@ -206,7 +206,7 @@ begin
           triable.request_fingerprint, triable.claim_id, null
         ) as is_claimed
       from (
-        select asked.*
+        select asked.*, chip.known_chip
         from read
         join asked using (ordinal)
         cross join lateral (
@@ -217,12 +217,12 @@ begin
           for no key update skip locked
         ) as counter
         left join lateral (
-          select true as is_fresh
-          from chip
-          where asked.chip is not null and chip.public_token = asked.public_token
-            and chip.pan_sequence_number = asked.chip ->> 'panSequenceNumber'
+          select seen as known_chip, true as is_fresh
+          from chip as seen
+          where asked.chip is not null and seen.public_token = asked.public_token
+            and seen.pan_sequence_number = asked.chip ->> 'panSequenceNumber'
             and is_fresh_atc(
-              chip.highest_atc, chip.seen_atcs, (asked.chip ->> 'atc')::integer,
+              seen.highest_atc, seen.seen_atcs, (asked.chip ->> 'atc')::integer,
               (asked.chip ->> 'atcWindow')::integer
             )
           for no key update skip locked
@@ -262,41 +262,20 @@ begin
     ),
     used as (
       update chip
-      set highest_atc = greatest(chip.highest_atc, presented.atc),
-        seen_atcs = add_seen_atc(chip.highest_atc, chip.seen_atcs, presented.atc),
-        contact_atc = greatest(chip.contact_atc, presented.contact_atc),
-        key_version = case
-          when presented.atc < chip.highest_atc then chip.key_version
-          else presented.key_version
-        end,
-        remaining_offline_tries = case
-          when presented.has_tries and presented.atc >= chip.highest_atc
-          then presented.remaining_tries
-          else chip.remaining_offline_tries
-        end,
-        offline_tries_at = case
-          when not presented.has_tries or presented.atc < chip.highest_atc
-          then chip.offline_tries_at
-          when presented.remaining_tries is not null then presented.now
-        end,
-        offline_tries_atc = case
-          when not presented.has_tries or presented.atc < chip.highest_atc
-          then chip.offline_tries_atc
-          when presented.remaining_tries is not null then presented.atc
-        end
-      from (
-        select claimed.public_token, claimed.chip ->> 'panSequenceNumber' as number,
-          (claimed.chip ->> 'atc')::integer as atc,
-          (claimed.chip ->> 'contactAtc')::integer as contact_atc,
-          (claimed.chip ->> 'keyVersion')::integer as key_version,
-          (claimed.chip ->> 'remainingOfflineTries')::integer as remaining_tries,
-          claimed.chip ? 'remainingOfflineTries' as has_tries,
-          clock_timestamp() as now
-        from claimed
-        where claimed.is_claimed and claimed.chip is not null
-      ) as presented
-      where chip.public_token = any (array[presented.public_token])
-        and chip.pan_sequence_number = presented.number
+      set highest_atc = advanced.highest_atc,
+        seen_atcs = advanced.seen_atcs,
+        contact_atc = advanced.contact_atc,
+        key_version = advanced.key_version,
+        remaining_offline_tries = advanced.remaining_offline_tries,
+        offline_tries_at = advanced.offline_tries_at,
+        offline_tries_atc = advanced.offline_tries_atc
+      from claimed
+      cross join lateral advance_chip(
+        claimed.known_chip, claimed.chip, clock_timestamp()
+      ) as advanced
+      where claimed.is_claimed and claimed.chip is not null
+        and chip.public_token = any (array[claimed.public_token])
+        and chip.pan_sequence_number = advanced.pan_sequence_number
     ),
     recorded as (
       insert into authorization_request (

@@ -85,6 +85,8 @@ declare
   v_first_answer bytea;
   v_is_open boolean;
   v_is_reserved boolean;
+  v_decline_code text;
+  v_decline_reason text;
   v_response_code text := p_response_code;
   v_event_type text := p_event_type;
   v_details text := p_details;
@@ -141,13 +143,8 @@ begin
     and p_network_transaction_id is not null
     and has_early_reversal(p_public_token, p_network_id, p_network_transaction_id, p_now);
   if is_reversed then
-    v_response_code := '94';
-    v_event_type := 'authorization.declined';
-    v_details := (
-      p_details::jsonb - array['paymentId', 'approvedAmount'] || jsonb_build_object(
-        'responseCode', '94', 'declineReason', 'transaction_reversed', 'declinedBy', 'service'
-      )
-    )::text;
+    v_decline_code := '94';
+    v_decline_reason := 'transaction_reversed';
   end if;
   if p_key_hash is not null then
     select record.answer into v_first_answer
@@ -157,14 +154,18 @@ begin
     for no key update;
     v_is_open := found and v_first_answer is null;
     if not v_is_open then
-      v_response_code := '96';
-      v_event_type := 'authorization.declined';
-      v_details := (
-        p_details::jsonb - array['paymentId', 'approvedAmount'] || jsonb_build_object(
-          'responseCode', '96', 'declineReason', 'service_unavailable', 'declinedBy', 'service'
-        )
-      )::text;
+      v_decline_code := '96';
+      v_decline_reason := 'service_unavailable';
     end if;
+  end if;
+  if v_decline_code is not null then
+    v_response_code := v_decline_code;
+    v_event_type := 'authorization.declined';
+    v_details := (
+      p_details::jsonb - array['paymentId', 'approvedAmount'] || jsonb_build_object(
+        'responseCode', v_decline_code, 'declineReason', v_decline_reason, 'declinedBy', 'service'
+      )
+    )::text;
   end if;
   if p_is_increment and p_held_amount is not null and v_response_code = '00' then
     v_increment := compute_increment(

@@ -14,7 +14,7 @@ import { insertAct, type NewAct } from '../../storage/acts/acts.ts'
 import { findTokenByPan } from '../../storage/authorizations/begin.ts'
 import { searchAuthorizations } from '../../storage/authorizations/records.ts'
 import { toTransactionMembers } from '../../storage/authorizations/transaction-columns.ts'
-import { type Limit, limitValues } from '../../storage/cards/limits.ts'
+import { computeUseCounting, type Limit } from '../../storage/cards/limits.ts'
 import type { CardPosition } from '../../storage/cards/lists.ts'
 import * as stored from '../../storage/cards/search.ts'
 import {
@@ -323,7 +323,7 @@ export function limitInUse(
     }
   }
   const { uses: allowed, windowSeconds } = limit
-  const [, usesEach] = limitValues(limit)
+  const { usesEach } = computeUseCounting(limit)
   const counting = agesSeconds.filter((age) => age < windowSeconds)
   // For a limit with many uses, each instant stands for several uses, so it may seem used up
   // slightly early.

@@ -21,17 +21,20 @@ export type LimitKind = 'card' | 'client'
 /** The maximum number of instants in a row. A limit with at most this many uses is exact. */
 const instantsMost = 20
 
-/**
- * Returns the parameters of a limit (database/functions/limits/next-uses.sql). If a limit allows
- * more uses than a row has instants, each instant stands for several uses and is the time of the
- * last one. So no window ever has more uses than allowed, and a use is refused early by at most
- * those several.
- */
-export function limitValues({ limitName, uses, windowSeconds }: Limit) {
+/** How the row of a limit counts its uses (database/functions/limits/next-uses.sql). */
+interface UseCounting {
+  /** How many uses an instant stands for. */
+  readonly usesEach: number
+  /** How many instants the row has at most. */
+  readonly instants: number
+  /** How many uses the newest instant stands for at most, while all others count. */
+  readonly newestMost: number
+}
+
+export function computeUseCounting({ uses }: Pick<Limit, 'uses'>): UseCounting {
   const usesEach = Math.ceil(uses / instantsMost)
   const instants = Math.ceil(uses / usesEach)
-  const newestMost = uses - (instants - 1) * usesEach
-  return [limitName, usesEach, instants, newestMost, windowSeconds * 1_000_000] as const
+  return { usesEach, instants, newestMost: uses - (instants - 1) * usesEach }
 }
 
 /** A limit as the SQL functions take it; all members are null without a limit. */
@@ -110,15 +113,15 @@ export async function findUsedUpLimit(
   connection: Connection,
   limits: readonly LimitOf[],
 ): Promise<(LimitOf & { readonly seconds: number }) | null> {
-  const values = limits.map(({ limit }) => limitValues(limit))
+  const countings = limits.map(({ limit }) => computeUseCounting(limit))
   const usedUp = firstRow(
     await selectUsedUp(connection, {
       kinds: limits.map(({ kind }) => kind),
       subjects: limits.map(({ subject }) => subject),
-      limitNames: values.map(([limitName]) => limitName),
-      instants: values.map(([, , instants]) => instants),
-      newestMosts: values.map(([, , , newestMost]) => newestMost),
-      windowLengths: values.map(([, , , , windowLength]) => windowLength),
+      limitNames: limits.map(({ limit }) => limit.limitName),
+      instants: countings.map(({ instants }) => instants),
+      newestMosts: countings.map(({ newestMost }) => newestMost),
+      windowLengths: limits.map(({ limit }) => limit.windowSeconds * 1_000_000),
     }),
   )
   const limit = usedUp && limits[usedUp.place - 1]

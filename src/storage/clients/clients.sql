@@ -36,19 +36,20 @@ set client_name = excluded.client_name, kind = excluded.kind, scopes = excluded.
     else client.credentials_changed_at
   end;
 
+-- name: list_client_ids
+select client_id as "clientId"
+from client
+where client_id > :afterClientId and (:kind::text is null or kind = :kind)
+order by client_id
+limit :limit;
+
 -- A token for former credentials stays valid for an hour after their replacement, and clocks may
 -- differ by a minute.
--- name: list_clients
-with asked as materialized (
-  select client_id
-  from client
-  where client_id > :afterClientId and (:kind::text is null or kind = :kind)
-  order by client_id
-  limit :limit
-), granted as materialized (
+-- name: list_administered_clients
+with granted as materialized (
   select client_id, array_agg(product_id order by product_id) as product_ids
   from client_product
-  where client_id = any(array(select client_id from asked))
+  where client_id = any(:clientIds::text[])
   group by client_id
 )
 select client_id as "clientId", client_name as "clientName", kind, scopes, jwks, active,
@@ -77,45 +78,7 @@ select client_id as "clientId", client_name as "clientName", kind, scopes, jwks,
   coalesce(product_ids, '{}') as "productIds"
 from client
 left join granted using (client_id)
-where client_id = any(array(select client_id from asked))
-order by client_id;
-
--- name: find_administered_client
-with asked as materialized (
-  select :clientId::text as client_id
-), granted as materialized (
-  select client_id, array_agg(product_id order by product_id) as product_ids
-  from client_product
-  where client_id = any(array(select client_id from asked))
-  group by client_id
-)
-select client_id as "clientId", client_name as "clientName", kind, scopes, jwks, active,
-  certificate_bound_tokens as "certificateBoundTokens", secret_hash is not null as "hasSecret",
-  case when previous_secret_until > now() then previous_secret_until end as "previousSecretUntil",
-  created_at as "createdAt", credentials_version as "credentialsVersion",
-  credentials_changed_at as "credentialsChangedAt",
-  case
-    when case
-      when credentials_version > 1
-        then greatest(credentials_changed_at, previous_secret_until) + interval '61 minutes'
-    end > now() then case
-      when credentials_version > 1
-        then greatest(credentials_changed_at, previous_secret_until) + interval '61 minutes'
-    end
-  end as "formerCredentialsUntil",
-  coalesce((
-    select json_agg(json_build_object('act', act, 'by', by_client_id, 'controlledBy', controlled_by)
-      order by acted_at, by_client_id)
-    from client_provenance known
-    where known.client_id = client.client_id
-  ), '[]') as "provenance",
-  case
-    when kind = 'client' and not receives_events then deliveries_suspended_at
-  end as "deliveriesSuspendedSince",
-  coalesce(product_ids, '{}') as "productIds"
-from client
-left join granted using (client_id)
-where client_id = any(array(select client_id from asked))
+where client_id = any(:clientIds::text[])
 order by client_id;
 
 -- name: update_client

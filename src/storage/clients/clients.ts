@@ -94,26 +94,28 @@ interface ClientsAfter {
   readonly limit: number
 }
 
-const selectClients = declare<ClientsAfter, AdministeredClient>('list_clients')
+const selectIds = declare<ClientsAfter, { clientId: string }>('list_client_ids')
+const selectAdministered = declare<{ clientIds: readonly string[] }, AdministeredClient>(
+  'list_administered_clients',
+)
 
 /** Lists clients, by id; of one kind, or of all. */
-export const listClientRows = (
+export async function listClientRows(
   connection: Connection,
   afterClientId: string,
   kind: ClientKind | null,
   limit: number,
-): Promise<AdministeredClient[]> => selectClients(connection, { afterClientId, kind, limit })
-
-const selectAdministered = declare<{ clientId: string }, AdministeredClient>(
-  'find_administered_client',
-)
+): Promise<AdministeredClient[]> {
+  const ids = await selectIds(connection, { afterClientId, kind, limit })
+  return selectAdministered(connection, { clientIds: ids.map(({ clientId }) => clientId) })
+}
 
 /** Returns a client, active or not, or null. */
 export const findAdministeredClient = async (
   connection: Connection,
   clientId: string,
 ): Promise<AdministeredClient | null> =>
-  firstRow(await selectAdministered(connection, { clientId }))
+  firstRow(await selectAdministered(connection, { clientIds: [clientId] }))
 
 type ClientSettings = Pick<
   AdministeredClient,

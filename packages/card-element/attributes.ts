@@ -1,6 +1,6 @@
 import type { ServiceKeys } from '../sdk/device/device.ts'
 
-/** What the element does. No event has more than this. */
+/** The state of the element. No event contains more than this. */
 export type CardState =
   | 'asking'
   | 'shown'
@@ -11,8 +11,8 @@ export type CardState =
   | 'pin-failed'
 
 /**
- * What a page gives `<pinfold-card>`, for the JSX of a framework: its attributes, the property
- * `service`, and what is called with its event. The README describes each.
+ * The attributes of `<pinfold-card>`, its property `service` and the handler of its event, for the
+ * JSX of a framework. The README describes each.
  */
 export interface PinfoldCardAttributes {
   readonly 'public-token'?: string

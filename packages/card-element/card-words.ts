@@ -3,7 +3,7 @@ export type Counted = Readonly<Partial<Record<Intl.LDMLPluralRule, string>>> & {
   readonly other: string
 }
 
-/** What went wrong, as far as a cardholder has to know. */
+/** A failure, as far as a cardholder has to know. */
 export type Failure =
   | 'offline'
   | 'noAnswer'
@@ -59,7 +59,7 @@ export interface CardWords {
   readonly cancel: string
   /** Above the fields of a new PIN: `{count}` digits, 4 to 12. */
   readonly pinRule: Counted
-  /** The same as an error. */
+  /** The rule of a PIN as an error. */
   readonly pinLength: Counted
   readonly pinsDiffer: string
   readonly pinSet: string

@@ -17,7 +17,7 @@ type TransactionType =
 
 type EntryMode = 'chip' | 'contactless' | 'magstripe' | 'atm' | 'ecommerce' | 'moto'
 
-/** What your endpoint is asked, in the format `pinfold`. Later versions may add members. */
+/** A request to your endpoint, in the format `pinfold`. Later versions may add members. */
 export interface DecisionRequest {
   readonly decisionId: string
   /** `shadow` and `replay` decide nothing. */
@@ -43,12 +43,12 @@ export interface DecisionRequest {
   readonly step: 'authorization' | 'increment'
   readonly transactionType: TransactionType
   readonly amounts: {
-    /** What the cardholder is charged. */
+    /** The amount that the cardholder is charged. */
     readonly billing?: Money
-    /** What the merchant charges. */
+    /** The amount that the merchant charges. */
     readonly transaction?: Money
     readonly cashback?: Money
-    /** What an approval holds; left out if nothing. */
+    /** The amount that an approval holds; left out if it holds nothing. */
     readonly hold?: Money
   }
   /** Whether you may approve a part of the hold. */
@@ -82,13 +82,13 @@ export interface DecisionRequest {
   }[]
 }
 
-/** What your endpoint gets at its activation. Answer with status 200 and the same `challenge`. */
+/** The request at an activation. Answer with status 200 and the same `challenge`. */
 export interface DecisionPing {
   readonly type: 'decision.ping'
   readonly challenge: string
 }
 
-/** What your endpoint answers. */
+/** An answer of your endpoint. */
 export interface DecisionAnswer {
   /** `challenge` declines, and asks for the authentication of the cardholder. */
   readonly decision: 'approve' | 'decline' | 'challenge'

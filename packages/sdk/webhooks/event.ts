@@ -81,12 +81,12 @@ interface Authorization {
   readonly amount?: number
   /** ISO 4217, alphabetic code. */
   readonly currency?: string
-  /** What the cardholder is charged, as the network converted it. */
+  /** The amount that the cardholder is charged, as the network converted it. */
   readonly billingAmount?: number
   readonly billingCurrency?: string
-  /** What of the amount is paid out in cash, of a purchase with cash. */
+  /** Of a purchase with cash: the part of the amount that is paid out. */
   readonly cashbackAmount?: number
-  /** What was approved of the amount: present if it is a part. */
+  /** The approved part of the amount; left out if all of it is approved. */
   readonly approvedAmount?: number
   readonly merchant?: {
     readonly id?: string
@@ -127,7 +127,7 @@ interface Authorization {
   }[]
   /** Of the try that the last check of a PIN or CVV2 spent. Counts those of its kind from 1. */
   readonly tryNumber?: number
-  /** Where the card's client was asked, also if a fallback decided. */
+  /** Present if the card's client was asked, also if a fallback decided. */
   readonly decisionId?: string
   /** Who decided, with `decisionId`. */
   readonly decidedBy?:
@@ -136,7 +136,7 @@ interface Authorization {
     | 'fallback:error'
     | 'rule:timeout'
     | 'rule:error'
-  /** How the client was asked, with `decisionId`. */
+  /** The request to the client, with `decisionId`. */
   readonly decision?: {
     /** Left out for the endpoint of all products. */
     readonly productId?: number
@@ -144,7 +144,7 @@ interface Authorization {
     readonly durationMs: number
     /** Of the answer by HTTP. */
     readonly statusCode?: number
-    /** Why there was no usable answer. */
+    /** The reason for an answer that is missing or not usable. */
     readonly error?:
       | 'signing_failed'
       | 'connection_failed'
@@ -188,9 +188,9 @@ interface PaymentChange {
   readonly paymentId: string
   readonly messageId: string
   readonly message: 'increment' | 'reversal' | 'advice' | 'clearing' | 'refund' | 'expiry'
-  /** What the message did (docs/reference/payments.md). */
+  /** The effect of the message (docs/reference/payments.md). */
   readonly effect: string
-  /** What it changed, in the smallest unit of the currency. */
+  /** The amount of the change, in the smallest unit of the currency. */
   readonly amount: number
   /** ISO 4217, alphabetic code. */
   readonly currency: string
@@ -199,7 +199,7 @@ interface PaymentChange {
   readonly reversed: number
   readonly cleared: number
   readonly refunded: number
-  /** What is still held. */
+  /** The amount that is still held. */
   readonly open: number
   /** The card that took the place of the card of the payment. */
   readonly currentCard?: string
@@ -277,7 +277,7 @@ interface EventDetails {
     readonly paymentId?: string
   }
   readonly 'authorization.declined': Authorization & {
-    /** Why: stable, so switch on it. */
+    /** The reason. Stable: switch on it. */
     readonly declineReason?: DeclineReason
     readonly declinedBy?:
       | 'card'
@@ -297,7 +297,7 @@ interface EventDetails {
     readonly authorizationId: string
     /** Milliseconds after the deadline. */
     readonly lateMs: number
-    /** What the answer said. */
+    /** The decision in the late answer. */
     readonly decision: 'approve' | 'decline' | 'challenge'
     readonly amount?: number
     readonly reason?: string

@@ -17,13 +17,17 @@ export const cardChangeOptions: cli.Options = {
 
 /** Returns the change of one key of the metadata, if any. @throws UsageError without a `=`. */
 export function parseMetadataChange(call: cli.Call): Record<string, string | null> | undefined {
-  const change = cli.findText(call, 'metadata')
-  if (change === undefined) return undefined
-  const [, key, value] = /^([^=]+)=(.*)$/s.exec(change) ?? []
-  if (key === undefined || value === undefined) {
-    throw new cli.UsageError('--metadata must be a key and a value: KEY=VALUE.')
-  }
-  return { [key]: value === '' ? null : value }
+  const [key, value] = parseMetadata(call, /^([^=]+)=(.*)$/s)
+  return key === undefined ? undefined : { [key]: value || null }
+}
+
+/** Returns the key and the value of the metadata; none without the option. */
+function parseMetadata(call: cli.Call, form: RegExp): readonly string[] {
+  const text = cli.findText(call, 'metadata')
+  if (text === undefined) return []
+  const [, ...parts] = form.exec(text) ?? []
+  if (parts.length > 0) return parts
+  throw new cli.UsageError('--metadata must be a key and a value: KEY=VALUE.')
 }
 
 /** The filters of a list of cards. */
@@ -78,11 +82,6 @@ export const parseCardFilter = (call: cli.Call): Record<string, string> =>
   }) as Record<string, string>
 
 function parseMetadataFilter(call: cli.Call): Record<string, string> {
-  const filter = cli.findText(call, 'metadata')
-  if (filter === undefined) return {}
-  const [, key, value] = /^([^=]+)=(.+)$/s.exec(filter) ?? []
-  if (key === undefined || value === undefined) {
-    throw new cli.UsageError('--metadata must be a key and a value: KEY=VALUE.')
-  }
-  return { [`metadata[${key}]`]: value }
+  const [key, value = ''] = parseMetadata(call, /^([^=]+)=(.+)$/s)
+  return key === undefined ? {} : { [`metadata[${key}]`]: value }
 }

@@ -290,6 +290,16 @@ test('amounts in the timeline have their thousands apart', async () => {
   assert.doesNotMatch(words, /1234\.56/)
 })
 
+test('the newest twenty authorizations of a card are on the first page of its timeline', async () => {
+  const { publicToken } = await service.createCard({ cardType: 'Virtual' })
+  for (let amount = 1; amount <= 21; amount += 1) {
+    await act('POST', '/simulator/authorizations', { publicToken, amount, currency: 'EUR' })
+  }
+  const { text } = await read(publicToken)
+  const [timeline = ''] = /<ol class="timeline">.*?<\/ol>/s.exec(text) ?? []
+  assert.ok((timeline.match(/>Approved</g)?.length ?? 0) >= 20, timeline)
+})
+
 test('operators page through the line of a card of any client', async () => {
   const members = { cardProduct: 2001, cardType: 'Virtual' }
   const first = await service.createCard(members, { as: 'otherClient' })

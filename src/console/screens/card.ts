@@ -33,8 +33,8 @@ export const cardScreen: Screen = {
   show: cardPage,
 }
 
-/** How many entries a page of the timeline has. */
-const timelineLength = 25
+/** How many entries a page of the timeline has. An authorization has up to three, in one row. */
+const timelineLength = 60
 
 /** Among how many authorizations the last decline is looked for. */
 const authorizationsMost = 10

@@ -1,5 +1,5 @@
 import { expiryMonthsAfter } from './calendar.ts'
-import { allowedMoves, type CardStatusCode } from './card-status.ts'
+import { allowedMoves, type CardStatusCode, isFinal } from './card-status.ts'
 
 /** A status in the life of a card. A retired card is restricted (62), and never active again. */
 export type LifeStatus = CardStatusCode | 'retired'
@@ -49,6 +49,9 @@ export const lifeActs: Readonly<Record<LifeStatus, LifeActs>> = {
 /** Finds the status of a card in its life. A retired card that expired has still the status 54. */
 export const findLifeStatus = (status: CardStatusCode, isRetired: boolean): LifeStatus =>
   isRetired && (status === '62' || status === '54') ? 'retired' : status
+
+/** Whether a card is in a final status, or retired. */
+export const isClosed = (status: LifeStatus): boolean => status === 'retired' || isFinal(status)
 
 /** Why a card refuses an act for good, and what can be done instead. */
 const closedDetails: Readonly<Partial<Record<LifeStatus, string>>> = {

@@ -1,6 +1,11 @@
 import { setImmediate as letOthersRun } from 'node:timers/promises'
 import { formatDate, toExpiry } from '../../domain/calendar.ts'
-import { describeClosed, findLifeStatus, type LifeStatus } from '../../domain/card-life.ts'
+import {
+  describeClosed,
+  findLifeStatus,
+  isClosed,
+  type LifeStatus,
+} from '../../domain/card-life.ts'
 import * as cardStatuses from '../../domain/card-status.ts'
 import type { Requester } from '../../domain/client.ts'
 import type { DeliveryStatus } from '../../domain/delivery.ts'
@@ -217,7 +222,7 @@ export function refuseClosed(
   card: Pick<storedCards.CardWithProduct, 'statusCode' | 'validUntil' | 'isRetired'>,
 ): void {
   const status = lifeStatusNow(context, card)
-  if (status === 'retired' || cardStatuses.isFinal(status)) throw cardClosed(status)
+  if (isClosed(status)) throw cardClosed(status)
 }
 
 /**

@@ -1,6 +1,11 @@
 import { addDays, type Expiry, expiryMonthsAfter, toExpiry } from '../../domain/calendar.ts'
-import { isWithinGrace, type LifeStatus, lifeActs, type RenewStep } from '../../domain/card-life.ts'
-import { isFinal } from '../../domain/card-status.ts'
+import {
+  isClosed,
+  isWithinGrace,
+  type LifeStatus,
+  lifeActs,
+  type RenewStep,
+} from '../../domain/card-life.ts'
 import { Problem, validationFailed } from '../../domain/problem.ts'
 import type { CardToRenew } from '../../storage/cards/renewals.ts'
 import * as cards from './cards.ts'
@@ -68,8 +73,8 @@ export function findExpiry(card: CardToRenew, renewal: PlasticOrder, today: stri
  * Returns the number of the next plastic.
  * @throws `Problem` `too_many_plastics`.
  */
-export function nextPlasticNumber({ newestNumber }: CardToRenew): number {
-  if (newestNumber < plasticNumberMost) return newestNumber + 1
+export function findNextPlasticNumber({ lastPlasticNumber }: CardToRenew): number {
+  if (lastPlasticNumber < plasticNumberMost) return lastPlasticNumber + 1
   throw new Problem('too_many_plastics')
 }
 
@@ -136,7 +141,7 @@ export function refuseReturned({
  * @throws `Problem` `card_closed`, `conversion_not_supported`, `card_status_conflict`.
  */
 export function refuseConversion(card: CardToRenew, status: LifeStatus): void {
-  if (status === 'retired' || isFinal(status)) throw cards.cardClosed(status)
+  if (isClosed(status)) throw cards.cardClosed(status)
   if (card.cardType === 'Physical') {
     throw new Problem('conversion_not_supported', { detail: 'The card is physical.' })
   }

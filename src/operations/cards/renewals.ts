@@ -97,7 +97,7 @@ export async function planRenewal(
   await refuseReplaced(context, card, today)
   rules.refuseRenewal(card, cards.lifeStatusNow(context, card), { endsReprint, today })
   return {
-    plasticNumber: rules.nextPlasticNumber(card),
+    plasticNumber: rules.findNextPlasticNumber(card),
     isCurrent: card.cardType === 'Virtual',
     today,
     expiredSince: findGraceStart(card, today),
@@ -165,7 +165,7 @@ export const convertCard = (
     rules.refuseConversion(card, cards.lifeStatusNow(context, card))
     const today = formatDate(context.now())
     await refuseReplaced(context, card, today)
-    const plasticNumber = rules.nextPlasticNumber(card)
+    const plasticNumber = rules.findNextPlasticNumber(card)
     const { hsm } = context
     const { fulfilment } = conversion
     const result = {

@@ -19,7 +19,7 @@ select card.public_token as "publicToken", card.product_id as "productId",
   noted.metadata as "metadata",
   card.plastic_number as "plasticNumber", card.is_plastic_inactive as "isPlasticInactive",
   present.delivery_status as "deliveryStatus", card.line_token as "lineToken", card.generation,
-  card.last_plastic_number as "newestNumber",
+  card.last_plastic_number as "lastPlasticNumber",
   product.card_types as "productCardTypes", product.validity_months as "validityMonths",
   product.renewal_earliest_days as "renewalEarliestDays",
   product.renewal_grace_months as "renewalGraceMonths"

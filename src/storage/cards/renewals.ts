@@ -20,7 +20,7 @@ export interface CardToRenew extends RecordRow {
   /** 0 for the first card. */
   readonly generation: number
   /** The highest number, also of a cancelled plastic. */
-  readonly newestNumber: number
+  readonly lastPlasticNumber: number
   readonly productCardTypes: readonly CardType[]
   readonly validityMonths: number
   readonly renewalEarliestDays: number

@@ -39,34 +39,28 @@ export interface DecisionEndpoints {
 
 export const decisionEndpoint = (calls: Calls): DecisionEndpoints => ({
   retrieve: (query, options) =>
-    calls.get<'findDecisionEndpoint'>(path`/decision-endpoint`, {
-      ...options,
-      query: toQuery(query),
-    }),
+    calls.get<'findDecisionEndpoint'>(path`/decision-endpoint`, select(query, options)),
   set: (settings, query, options) =>
-    calls.put<'setDecisionEndpoint'>(path`/decision-endpoint`, settings, {
-      ...options,
-      query: toQuery(query),
-    }),
+    calls.put<'setDecisionEndpoint'>(path`/decision-endpoint`, settings, select(query, options)),
   activate: (query, options) =>
     calls.post<'activateDecisionEndpoint'>(
       path`/decision-endpoint/activate`,
       {},
-      { ...options, query: toQuery(query) },
+      select(query, options),
     ),
   rollback: (query, options) =>
     calls.post<'rollBackDecisionEndpoint'>(
       path`/decision-endpoint/rollback`,
       {},
-      { ...options, query: toQuery(query) },
+      select(query, options),
     ),
   rotateSecret: (options) =>
     calls.post<'rotateDecisionSecret'>(path`/decision-endpoint/rotate-secret`, {}, options),
-  remove: (query, options) =>
-    calls.delete(path`/decision-endpoint`, {
-      ...options,
-      query: { ...toQuery(query), mode: query?.mode },
-    }),
+  remove: (query, options) => calls.delete(path`/decision-endpoint`, select(query, options)),
 })
 
-const toQuery = ({ productId }: EndpointQuery = {}) => ({ productId })
+/** Adds the query of an endpoint to the options of a call. */
+const select = (
+  { mode, productId }: Parameters<DecisionEndpoints['remove']>[0] = {},
+  options: ChangeOptions = {},
+) => ({ ...options, query: { productId, mode } })

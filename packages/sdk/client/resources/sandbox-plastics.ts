@@ -11,17 +11,12 @@ export interface SandboxPlastics {
   return(publicToken: string, plasticNumber: number, options?: ChangeOptions): Promise<void>
 }
 
-export const sandboxPlastics = ({ post }: Calls): SandboxPlastics => ({
-  async ship(publicToken, plasticNumber, options) {
-    const address = path`/sandbox/plastics/${publicToken}/${String(plasticNumber)}/ship`
-    await post<'shipPlastic'>(address, {}, options)
-  },
-  async deliver(publicToken, plasticNumber, options) {
-    const address = path`/sandbox/plastics/${publicToken}/${String(plasticNumber)}/deliver`
-    await post<'deliverPlastic'>(address, {}, options)
-  },
-  async return(publicToken, plasticNumber, options) {
-    const address = path`/sandbox/plastics/${publicToken}/${String(plasticNumber)}/return`
-    await post<'returnPlastic'>(address, {}, options)
-  },
-})
+export function sandboxPlastics({ post }: Calls): SandboxPlastics {
+  const play =
+    (act: keyof SandboxPlastics): SandboxPlastics['ship'] =>
+    async (publicToken, plasticNumber, options) => {
+      const address = path`/sandbox/plastics/${publicToken}/${String(plasticNumber)}/${act}`
+      await post<'shipPlastic'>(address, {}, options)
+    }
+  return { ship: play('ship'), deliver: play('deliver'), return: play('return') }
+}

@@ -170,6 +170,16 @@ test('a form of a page from before the last sign-in does nothing, and is shown w
   assert.match(sent.text, /The card is frozen/)
 })
 
+test('the form of a product that was refused is shown open in the list of products', async () => {
+  const products = `${url}/console/products`
+  const browser = await signIn('Sol Security')
+  const form = hiddenFields(await browser.visit(products))
+  await browser.visit(linkOf(service, 'Sol Security'))
+  const again = await browser.send(`${products}/1001`, form)
+  assert.equal(again.status, 409, again.text)
+  assert.match(again.text, /<details open>\s*<summary>Retire/)
+})
+
 test('a form that was changed and sent again says so, and acts once more if it is sent then', async () => {
   const { publicToken } = await service.createCard()
   const card = `${url}/console/cards/${publicToken}`

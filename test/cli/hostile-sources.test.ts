@@ -237,6 +237,13 @@ for (const [title, make] of [
   })
 }
 
+test('audit receipt names what it cannot read: neither a file nor the id of an entry', async () => {
+  const place = await makePlace()
+  const ended = await run(place, {}, 'audit', 'receipt', join(place.folder, 'no-receipt'))
+  assert.equal(ended.code, 2, ended.stdout)
+  assert.match(ended.stderr, /no-receipt cannot be read/)
+})
+
 type Answer = (request: IncomingMessage, response: ServerResponse) => unknown
 
 /** A service that answers as it is told; what it is asked for beyond that is not there. */

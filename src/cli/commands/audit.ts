@@ -163,9 +163,9 @@ export const auditCommands: readonly cli.Command[] = [
         const [name = ''] = call.names
         const isEntry = isUuid(name) && !existsSync(name)
         const given = await givenKeys(call)
-        if (!isEntry && !given) throw new cli.UsageError('--keys is missing.')
         const fetched = isEntry ? await fetchReceipt(call, name) : null
         const file = fetched?.file ?? (await readNamedFile(name))
+        if (!isEntry && !given) throw new cli.UsageError('--keys is missing.')
         const output = cli.findText(call, 'output')
         if (fetched && output !== undefined) await writeFile(output, file)
         const { checkpoint, entry, index } = await verifyReceipt(

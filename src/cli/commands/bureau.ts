@@ -57,7 +57,7 @@ export const bureauCommands: readonly cli.Command[] = [
     example: 'pinfold bureau batches --unacknowledged',
     run: (call) =>
       asAdministrator(call, async ({ readAll }) => {
-        const query = call.options['unacknowledged'] === true ? '?acknowledged=false' : ''
+        const query = call.options.unacknowledged === true ? '?acknowledged=false' : ''
         const batches = await readAll<Batch>(`/bureau/batches${query}`, cli.parseLimit(call))
         return {
           json: batches,

@@ -134,7 +134,7 @@ for (const { name, open, skip } of databaseEngines) {
         const listed: Record<string, unknown>[] = await listPlastics(batchId)
         return Object.fromEntries(
           listed.map((plastic) => [
-            String(plastic['publicToken']),
+            String(plastic.publicToken),
             ['embossName', 'cardHolder', 'address'].filter((member) => member in plastic).length,
           ]),
         )

@@ -277,9 +277,7 @@ test('chip data that are missing, unreadable or of another profile decline alike
   assert.equal(await triesOf(publicToken), 0)
 })
 
-test('10,000 mutated messages are declined, cost no try and answer no chip', {
-  timeout: 240_000,
-}, async (t) => {
+test('10,000 mutated messages are declined, cost no try and answer no chip', async (t) => {
   const seed = Number(process.env.CHIP_SEED ?? randomBytes(4).readUInt32BE())
   t.diagnostic(`CHIP_SEED=${seed}`)
   const draw = createGenerator(seed)

@@ -34,7 +34,7 @@ export const cardScreen: Screen = {
 }
 
 /** How many entries a page of the timeline has. An authorization has up to three, in one row. */
-const timelineLength = 60
+const timelineLength = 40
 
 /** Among how many authorizations the last decline is looked for. */
 const authorizationsMost = 10

@@ -38,9 +38,10 @@ export async function findSession(
 /** Returns the secret in a request's cookie, whether its session is open or not; null without. */
 export function readSecret(
   { url }: Pick<SessionOptions, 'url'>,
-  { cookies }: FastifyRequest,
+  request: { readonly cookies?: FastifyRequest['cookies'] },
 ): string | null {
-  const secret = cookies[cookieName(url)]
+  // A request that is refused by its host has no parsed cookies.
+  const secret = request.cookies?.[cookieName(url)]
   return secret !== undefined && /^[A-Za-z0-9_-]{43}$/.test(secret) ? secret : null
 }
 

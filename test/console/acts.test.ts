@@ -335,3 +335,12 @@ test('a refused form is shown again with its faults and what was typed, but neve
   assert.match(text, /<option value="ecommerce" selected>/)
   assert.doesNotMatch(withoutIds(text), /\b917\b|9173/)
 })
+
+test('a form for a host that the service does not have is refused, and is no failure', async () => {
+  const answer = await service.privateServer.inject({
+    method: 'POST',
+    url: '/console/cards/1000000001/reprint',
+    headers: { host: 'elsewhere.example' },
+  })
+  assert.equal(answer.statusCode, 421, answer.payload)
+})

@@ -98,9 +98,15 @@ export function faultsOf(
       ? successFaults(sent, route, answer)
       : matched?.url === authorizationServerPaths.token
         ? tokenErrorFaults(sent, answer)
-        : problemFaults(sent, answer)),
+        : isConsolePage(sent, route, answer)
+          ? []
+          : problemFaults(sent, answer)),
   ]
 }
+
+/** The console answers an address of its own that has no route with a page for people. */
+const isConsolePage = ({ url }: Sent, route: Route | undefined, { headers }: Answered): boolean =>
+  !route && url.startsWith('/console') && headers['content-type'] === 'text/html; charset=utf-8'
 
 const statusFaults = (book: RouteBook, route: Route, { status }: Answered): string[] =>
   book.statusesOf(route).has(status) ? [] : [`${status} is not in its document`]

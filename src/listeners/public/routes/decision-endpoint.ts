@@ -82,7 +82,7 @@ function registerRoute({ app, base, decisionEndpoints, faultOfTarget }: PublicAp
       const answer = await endpoints.registerEndpoint(
         decisionEndpoints,
         createRequester(request),
-        parseProduct(request),
+        parseProduct(request, endpoints.productNotGranted),
         { settings, apiVersion },
         repeatableOf(request),
       )
@@ -212,11 +212,17 @@ function rotateRoute({ app, base, decisionEndpoints }: PublicApi): void {
 
 type EndpointRequest = FastifyRequest & { readonly query: { readonly productId?: string } }
 
-/** @throws `Problem` `not_found` for a number that no product has. */
-function parseProduct({ query }: EndpointRequest): ProductId | null {
+/**
+ * Returns the product of the endpoint; null for all products.
+ * @param refuse composes the refusal of a number that no product can have.
+ */
+function parseProduct(
+  { query }: EndpointRequest,
+  refuse = () => new Problem('not_found'),
+): ProductId | null {
   if (query.productId === undefined) return null
   const productId = parseProductId(query.productId)
-  if (productId === null) throw new Problem('not_found')
+  if (productId === null) throw refuse()
   return productId
 }
 

@@ -264,9 +264,10 @@ const rules: readonly ProductRule[] = [
     at: '/profile',
     beside: ['schemeName'],
     detail: 'must be a profile of the scheme of the product',
-    // A scheme without published ranges may use any chip, as it may use any BIN.
+    // A scheme without published ranges may use any chip, as it may use any BIN. A profile that is
+    // no text is a fault of the schema.
     holds: ({ chip, schemeName }) => {
-      const [owner = ''] = chip?.profile?.split('-') ?? []
+      const [owner = ''] = typeof chip?.profile === 'string' ? chip.profile.split('-') : []
       const scheme = schemeName.toLowerCase()
       return [scheme, owner].some((name) => listSchemeRanges(name).length === 0) || owner === scheme
     },

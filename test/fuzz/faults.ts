@@ -208,8 +208,8 @@ function acceptedFaults({ body, url }: Sent, route: Route | undefined): string[]
   if (names.some((name) => !known.includes(name))) faults.push('took an unknown parameter')
   if (new Set(names).size < names.length) faults.push('took a parameter twice')
   if (/%(?![0-9a-f]{2})|%ff|%00/i.test(query)) faults.push('took a malformed query')
-  if (route?.method === 'GET' || route?.method === 'HEAD' || route?.method === 'DELETE')
-    return faults
+  // A body means nothing with these methods.
+  if (['GET', 'HEAD', 'DELETE', 'OPTIONS'].includes(route?.method ?? '')) return faults
   const value: unknown = body === null || body === '' ? undefined : JSON.parse(body)
   if (textsOf(value).some(isRefusedText)) faults.push('took a text with control characters')
   const isEmpty = value === undefined || Object.keys(Object(value)).length === 0

@@ -189,6 +189,7 @@ test('an impossible chip is refused with every reason', async () => {
     '/chip/keyVersions',
   ])
   assert.deepEqual(await refuse({ chip: 'visa-cvn10' }), ['/chip'])
+  assert.deepEqual(await refuse({ chip: { profile: ['visa-cvn10'] } }), ['/chip/profile'])
 })
 
 test('chips in the field cannot be removed from their product, nor get another profile', async () => {

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import type { IncomingHttpHeaders, IncomingMessage } from 'node:http'
 import type { FastifyRequest } from 'fastify'
-import { visit } from 'jsonc-parser'
+import { type JSONVisitor, visit } from 'jsonc-parser'
 import { holdsPan, withoutUuids } from '../../domain/pan.ts'
 import { Problem, type ProblemError, validationFailed } from '../../domain/problem.ts'
 
@@ -124,10 +124,7 @@ export function parseJsonBody(bytes: Uint8Array): object | undefined {
     () => `The body is not JSON${describeFirstFault(text)}.`,
     () => JSON.parse(text),
   )
-  malformedUnless(
-    () => 'The body has too many nested objects or arrays.',
-    () => refuseDuplicates(text),
-  )
+  checkStructure(text)
   if (typeof body !== 'object' || body === null || Array.isArray(body)) {
     throw validationFailed({ pointer: '', detail: 'must be an object' })
   }
@@ -137,8 +134,7 @@ export function parseJsonBody(bytes: Uint8Array): object | undefined {
 function malformedUnless<Result>(describe: () => string, parse: () => Result): Result {
   try {
     return parse()
-  } catch (error) {
-    if (error instanceof Problem) throw error
+  } catch {
     throw new Problem('malformed_request', { detail: describe() })
   }
 }
@@ -164,29 +160,43 @@ function describeFirstFault(text: string): string {
 const describePlace = (line: number, character: number): string =>
   ` at line ${line + 1}, column ${character + 1}`
 
+/** The maximum depth of nested objects and arrays. Code that walks a body calls itself. */
+const depthMost = 100
+
 /**
- * Rejects duplicate members: `JSON.parse` keeps the last of two, so another one may have been
- * checked.
+ * Refuses bodies that are nested too deeply, and duplicate members: `JSON.parse` keeps the last of
+ * two, so another one may have been checked.
+ * @throws `Problem` `malformed_request`.
  */
-function refuseDuplicates(text: string): void {
+function checkStructure(text: string): void {
   const open: Set<string>[] = []
+  const onBegin = () => {
+    if (open.length === depthMost) {
+      throw new Problem('malformed_request', {
+        detail: `The body has more than ${depthMost} nested objects or arrays.`,
+      })
+    }
+    open.push(new Set())
+  }
+  const onEnd = () => {
+    open.pop()
+  }
+  const onObjectProperty: JSONVisitor['onObjectProperty'] = (name, _, __, line, character) => {
+    const names = open.at(-1)
+    if (names?.has(name)) {
+      const place = describePlace(line, character)
+      throw new Problem('malformed_request', {
+        detail: `The body has a second member of the same name${place}.`,
+      })
+    }
+    names?.add(name)
+  }
   visit(text, {
-    onObjectBegin: () => {
-      open.push(new Set())
-    },
-    onObjectProperty: (name, _offset, _length, line, character) => {
-      const names = open.at(-1)
-      if (names?.has(name)) {
-        const place = describePlace(line, character)
-        throw new Problem('malformed_request', {
-          detail: `The body has a second member of the same name${place}.`,
-        })
-      }
-      names?.add(name)
-    },
-    onObjectEnd: () => {
-      open.pop()
-    },
+    onObjectBegin: onBegin,
+    onObjectProperty,
+    onObjectEnd: onEnd,
+    onArrayBegin: onBegin,
+    onArrayEnd: onEnd,
   })
 }
 

@@ -78,16 +78,12 @@ async function requireProduct(
   productId: ProductId,
 ): Promise<void> {
   if (await findGrantedProduct(database, clientId, productId)) return
-  throw productNotGranted()
-}
-
-/** Returns the refusal of an endpoint for a product that the client does not have. */
-export const productNotGranted = (): Problem =>
-  new Problem('product_not_available', {
+  throw new Problem('product_not_available', {
     errors: [
       { pointer: '/productId', parameter: 'productId', detail: 'is not granted to your client' },
     ],
   })
+}
 
 async function storeDraft(
   connection: Connection,

@@ -47,6 +47,8 @@ const bodies: Readonly<Record<string, readonly [string | Buffer, string]>> = {
   'a member twice': ['{"pin":"7193","pin":"0739"}', 'malformed_request'],
   'a member twice, once escaped': ['{"pin":"7193","\\u0070in":"0739"}', 'malformed_request'],
   'a nested member twice': ['{"a":[{"b":1,"b":2}]}', 'malformed_request'],
+  '100 nested arrays': ['['.repeat(100) + ']'.repeat(100), 'validation_failed'],
+  '101 nested arrays': ['['.repeat(101) + ']'.repeat(101), 'malformed_request'],
   'deeply nested objects': [`${'{"a":'.repeat(9000)}1${'}'.repeat(9000)}`, 'malformed_request'],
   'deeply nested arrays': ['['.repeat(30_000) + ']'.repeat(30_000), 'malformed_request'],
   null: ['null', 'validation_failed'],
@@ -173,7 +175,13 @@ test('a query that a list does not understand is refused with all that is wrong 
       assert.deepEqual(found, [...pointers].sort(), `${list}?${query}`)
     }
   }
-  for (const query of ['cardStatusCode=99', 'customerReference=%00', 'customerReference=']) {
+  const filters = [
+    'cardStatusCode=99',
+    'customerReference=%00',
+    'customerReference=',
+    'cardProduct=2147483648',
+  ]
+  for (const query of filters) {
     assert.equal((await service.call('GET', `/cards?${query}`)).status, 422, query)
   }
   for (const query of ['cardType=Plastic', 'currencyCode=eur', 'currencyCode=']) {

@@ -1,7 +1,7 @@
 import type { FastifyRequest } from 'fastify'
 import type { EndpointSettings } from '../../../domain/decision.ts'
-import { type ProductId, parseProductId } from '../../../domain/identifiers.ts'
-import { Problem, type ProblemError, validationFailed } from '../../../domain/problem.ts'
+import { makeProductId, type ProductId } from '../../../domain/identifiers.ts'
+import { type ProblemError, validationFailed } from '../../../domain/problem.ts'
 import type { WebhookSecret } from '../../../domain/webhook-secret.ts'
 import * as endpoints from '../../../operations/decisions/endpoints.ts'
 import { rotateDecisionKeys } from '../../../operations/decisions/rotate-keys.ts'
@@ -82,7 +82,7 @@ function registerRoute({ app, base, decisionEndpoints, faultOfTarget }: PublicAp
       const answer = await endpoints.registerEndpoint(
         decisionEndpoints,
         createRequester(request),
-        parseProduct(request, endpoints.productNotGranted),
+        parseProduct(request),
         { settings, apiVersion },
         repeatableOf(request),
       )
@@ -212,19 +212,9 @@ function rotateRoute({ app, base, decisionEndpoints }: PublicApi): void {
 
 type EndpointRequest = FastifyRequest & { readonly query: { readonly productId?: string } }
 
-/**
- * Returns the product of the endpoint; null for all products.
- * @param refuse composes the refusal of a number that no product can have.
- */
-function parseProduct(
-  { query }: EndpointRequest,
-  refuse = () => new Problem('not_found'),
-): ProductId | null {
-  if (query.productId === undefined) return null
-  const productId = parseProductId(query.productId)
-  if (productId === null) throw refuse()
-  return productId
-}
+/** Returns the product of the endpoint; null for all products. */
+const parseProduct = ({ query: { productId } }: EndpointRequest): ProductId | null =>
+  productId === undefined ? null : makeProductId(Number(productId))
 
 /** The product in the query is a part of the request: the same key for another one is refused. */
 const repeatableOf = (request: EndpointRequest): RepeatableRequest | null =>

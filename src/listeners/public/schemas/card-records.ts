@@ -1,7 +1,6 @@
 import Type, { type Static, type TSchema } from 'typebox'
 import { deliveryStatuses } from '../../../domain/delivery.ts'
 import { renewalTypes } from '../../../domain/product.ts'
-import { stringPatterns } from '../../http/validation.ts'
 
 /** A member that null removes. */
 export const orNull = <Schema extends TSchema>(schema: Schema, description: string) =>
@@ -62,9 +61,7 @@ export const kindFilters = {
       examples: ['2030-12-01'],
     }),
   ),
-  cardProduct: Type.Optional(
-    Type.String({ pattern: stringPatterns.productId, examples: ['1001'] }),
-  ),
+  cardProduct: Type.Optional(Type.String({ format: 'product-id', examples: ['1001'] })),
   cardType: Type.Optional(Type.String({ format: 'card-type' })),
 }
 

@@ -1,6 +1,6 @@
 import Type, { type Static, type TSchema } from 'typebox'
 import { decisionFormats, endpointModes, fallbackKinds } from '../../../domain/decision.ts'
-import { closed, stringPatterns } from '../../http/validation.ts'
+import { closed } from '../../http/validation.ts'
 
 /** The maximum characters of a rule. */
 const ruleLengthMax = 4_000
@@ -15,7 +15,7 @@ export const EndpointQuerySchema = Type.Object(
   {
     productId: Type.Optional(
       Type.String({
-        pattern: stringPatterns.productId,
+        format: 'product-id',
         description: 'The endpoint of this product; without it, the one for all products.',
         examples: ['1001'],
       }),

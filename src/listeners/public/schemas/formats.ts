@@ -8,7 +8,7 @@ import {
 import { isCountryCode } from '../../../domain/countries.ts'
 import { isCurrencyCode } from '../../../domain/currencies.ts'
 import * as freeText from '../../../domain/free-text.ts'
-import { isUuid } from '../../../domain/identifiers.ts'
+import { integerMax, isUuid, parseProductId } from '../../../domain/identifiers.ts'
 import { findBinRange, isPan } from '../../../domain/pan.ts'
 import { parseCardType } from '../../../domain/product.ts'
 import { isTimeZone } from '../../../domain/spending.ts'
@@ -24,6 +24,10 @@ export const stringFormats = (today: () => string): Readonly<Record<string, Stri
   'card-type': {
     detail: 'must be Physical or Virtual',
     validate: (text) => parseCardType(text) !== null,
+  },
+  'product-id': {
+    detail: `must be a whole number from 1 to ${integerMax}`,
+    validate: (text) => parseProductId(text) !== null,
   },
   'country-code': {
     detail: 'must be an ISO 3166-1 alpha-3 code',

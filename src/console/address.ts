@@ -4,11 +4,20 @@ import { type Html, html } from '../listeners/http/html.ts'
 /** The digits of a person's id are a hash, and may look like a card number by chance. */
 const personId = /^person-[0-9a-f]{40}$/
 
-const mayBePan = (text: string): boolean => !personId.test(text) && holdsPan(withoutUuids(text))
+/**
+ * Thirteen digits or more, in groups, and nothing else: a card number with a wrong digit. A
+ * retrieval reference number has twelve.
+ */
+const mistypedPan = /^[\s\p{Pd}.]*(?:\p{Nd}[\s\p{Pd}.]*){13,}$/u
+
+function mayBePan(text: string): boolean {
+  const withoutIds = personId.test(text) ? '' : withoutUuids(text)
+  return mistypedPan.test(withoutIds) || holdsPan(withoutIds)
+}
 
 /**
- * Whether a segment of the path, or the name or the value of a parameter, may hold a card number.
- * Histories of browsers and logs of proxies keep addresses.
+ * Whether a segment of the path, or the name or the value of a parameter, may hold a card number,
+ * or one with a wrong digit. Histories of browsers and logs of proxies keep addresses.
  */
 export function addressHoldsPan(address: string): boolean {
   const { pathname, searchParams } = new URL(address, 'http://console.invalid')

@@ -45,7 +45,7 @@ export const refusedPage = (access: Screen['access']): Page => {
 
 /** The page of an address that may contain a card number, whichever screen it names. */
 export const panInAddressPage: Page = {
-  title: 'The address contains a card number',
+  title: 'The address may contain a card number',
   status: 422,
   body: html`<p>
     An address must not contain a card number. No search was made. Remove the address from the

@@ -38,7 +38,7 @@ test('twenty failures in a row are a finding that names the webhook, until a del
   const { output = '' } = await checkOf()
   assert.match(
     output,
-    new RegExp(`^The webhook ${webhookId} of demo-client has failed [0-9]+ times`),
+    new RegExp(`^The webhook ${webhookId} of demo-client has failed [0-9]+ times in a row\\.$`),
   )
   const [[verdict, found] = []] = await verdictsOf()
   assert.equal(verdict, 'warning')

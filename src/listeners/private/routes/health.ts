@@ -154,9 +154,7 @@ function webhookChecks(failing: Watched<'failingWebhooks'>): Checks {
     others.length === 0
       ? `The webhook ${webhookId} of ${clientId} has`
       : `${others.length + 1} webhooks fail. ${webhookId} of ${clientId} has`
-  const output =
-    `${subject} failed ${consecutiveFailures} times in a row. See GET /webhooks, or Webhooks ` +
-    'in the console.'
+  const output = `${subject} failed ${consecutiveFailures} times in a row.`
   return { 'webhooks:failing': { status: 'warn', output, ...observed } }
 }
 

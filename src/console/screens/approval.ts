@@ -22,6 +22,10 @@ export const approvalScreen: Screen = {
     const approval = await visit.read(path`/approvals/${approvalId}`, ApprovalSchema)
     return {
       title: approval.description,
+      trail: {
+        above: [{ name: 'Approvals', path: '/console/approvals' }],
+        name: approval.subject ?? 'Request',
+      },
       body: html`<live-region id="state" every="2">${approvalSteps(visit, approval)}</live-region>
         <div class="approval">
           <section aria-labelledby="asked">

@@ -90,6 +90,7 @@ export const clientScreen: Screen = {
         : { endpoints: [] }
     return {
       title: client.clientName,
+      trail: { above: [{ name: 'Clients', path: '/console/clients' }], name: client.clientName },
       body: html`<div class="columns">
         ${facts(visit, client, endpoints)}
         <section aria-labelledby="may">

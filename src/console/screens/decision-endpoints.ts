@@ -29,11 +29,16 @@ export const decisionEndpointsScreen: Screen = {
       visit.read(path`/clients/${clientId}`, ClientSchema),
       visit.read(path`/clients/${clientId}/decision-endpoints`, WatchedEndpointsSchema),
     ])
-    const clientUrl = path`/console/clients/${clientId}`
     return {
       title: `Decisions of ${client.clientName}`,
-      body: html`<p><a href="${clientUrl}">${client.clientName}</a></p>
-        <live-region id="decisions">
+      trail: {
+        above: [
+          { name: 'Clients', path: '/console/clients' },
+          { name: client.clientName, path: path`/console/clients/${clientId}` },
+        ],
+        name: 'Decisions',
+      },
+      body: html`<live-region id="decisions">
           ${
             found.endpoints.length === 0
               ? html`<p class="empty">The client has no decision endpoint. It registers one with

@@ -132,6 +132,7 @@ export const linkScreen: Screen = {
     ])
     return {
       title: `Link ${link.linkName}`,
+      trail: { above: [{ name: 'Networks', path: '/console/networks' }], name: link.linkName },
       body: html`<div class="columns">
           ${facts(visit, link)}
           ${visit.scopes.has('admin') && switchForm(visit, link)}

@@ -61,6 +61,7 @@ export const personScreen: Screen = {
     const person = await visit.read(path`/people/${personId}`, PersonDetailSchema)
     return {
       title: person.name,
+      trail: { above: [{ name: 'People', path: '/console/people' }], name: person.name },
       body: html`<section aria-labelledby="who">
           <h2 id="who">Identity</h2>
           <dl>

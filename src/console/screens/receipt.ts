@@ -28,9 +28,11 @@ export const receiptScreen: Screen = {
 }
 
 const title = 'Receipt of an act'
+const trail = { above: [{ name: 'Disclosures', path: '/console/disclosures' }], name: 'Receipt' }
 
 const waitingPage: Page = {
   title,
+  trail,
   body: html`<p class="empty">
     No checkpoint covers this entry yet. Reload the page in a second.
   </p>`,
@@ -57,6 +59,7 @@ async function showReceipt(visit: Visit, text: string): Promise<Page> {
   const [pathname = ''] = visit.here.split('?')
   return {
     title,
+    trail,
     body: html`<ol class="stepper proof" aria-label="Path of the proof">
         <li class="done">
           <b>${entry === null ? 'Erased act' : nameEntryAct(entry.act)}</b>

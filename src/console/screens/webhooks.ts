@@ -150,6 +150,7 @@ async function webhookPage(visit: Visit): Promise<Page> {
   ])
   return {
     title: `Webhook of ${webhook.clientId}`,
+    trail: { above: [{ name: title, path: '/console/webhooks' }], name: new URL(webhook.url).host },
     body: html`<div class="columns">
         <section aria-labelledby="endpoint">
           <h2 id="endpoint">Endpoint</h2>

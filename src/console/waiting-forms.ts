@@ -45,7 +45,8 @@ export function sendAgainForm(options: SessionOptions, request: FastifyRequest):
   const kept = omitSecrets(form)
   const typed = kept.reason && html`<p>Reason: <q>${kept.reason}</q></p>`
   if (Object.entries(form).some(([name, value]) => kept[name] !== value)) {
-    return html`${typed}<p>Go back and enter the secret values again. This page does not keep them.</p>`
+    return html`${typed}
+      <p>Go back and enter the secret values again. This page does not keep them.</p>`
   }
   return html`<form method="post" action="${readAction(request)}">
     ${typed}

@@ -7,10 +7,10 @@ import { renewalNoticeDays } from '../../domain/product.ts'
 import { operatorReplacementReasons } from '../../domain/replacement.ts'
 import { type CardToRenew, findCardToRenew } from '../../storage/cards/renewals.ts'
 import { findOwner } from '../../storage/cards/search.ts'
-import { type CardContext, lifeStatusNow, statusNow } from './cards.ts'
+import { type CardContext, statusNow } from './cards.ts'
 import { revealPersonalData } from './personal-data.ts'
 import * as rules from './renewal-rules.ts'
-import { planRenewal } from './renewals.ts'
+import { planCancellation, planMigration, planRenewal } from './renewals.ts'
 import { type ForeseenSuccessor, foreseeSuccessors } from './replacement-plan.ts'
 import { refuseMove } from './status.ts'
 
@@ -64,16 +64,15 @@ export async function findPossibleActs(
   const now = { ...context, now: () => at }
   const today = formatDate(at)
   const code = statusNow(now, card)
-  const status = lifeStatusNow(now, card)
   const order = (step: 'Renew' | 'RenewWithSameExpiry') =>
     foresee(() => foreseePlastic(now, card, step, today))
   const [activate, renew, reprint, migrate, cancelRenewal, replace] = await Promise.all([
     foresee(() => foreseeActivation(card, code)),
     order('Renew'),
     order('RenewWithSameExpiry'),
-    foresee(() => ({ plasticNumber: rules.findMigrated(card, status, today) })),
-    foresee(() => ({
-      plasticNumber: rules.findCancelled(card, status, { isNotReceived: true, today }),
+    foresee(async () => ({ plasticNumber: await planMigration(now, card, today) })),
+    foresee(async () => ({
+      plasticNumber: await planCancellation(now, card, { isNotReceived: true, today }),
       notReceived: rules.isOnItsWay(card),
     })),
     foresee(() => foreseeReplacement(now, { clientId }, publicToken)),

@@ -84,7 +84,6 @@ export function findNextPlasticNumber({ lastPlasticNumber }: CardToRenew): numbe
  * @throws `Problem` `card_closed`, `nothing_to_migrate`.
  */
 export function findMigrated(card: CardToRenew, status: LifeStatus, today: string): number {
-  if (lifeActs[status].renew === 'no') throw cards.cardClosed(status)
   const { isPlasticInactive, plasticNumber, waitingDelivery, waitingNumber } = card
   if (waitingNumber === null && isPlasticInactive && status === '00') {
     refuseReturned(card)
@@ -109,11 +108,9 @@ export function findMigrated(card: CardToRenew, status: LifeStatus, today: strin
  */
 export function findCancelled(
   card: CardToRenew,
-  status: LifeStatus,
   { isNotReceived, today }: { readonly isNotReceived: boolean; readonly today: string },
 ): number {
   const { waitingNumber } = card
-  if (lifeActs[status].renew === 'no') throw cards.cardClosed(status)
   if (waitingNumber === null) {
     refuseReturned(card)
     throw new Problem('nothing_to_migrate')

@@ -1,5 +1,5 @@
 import { formatDate } from '../../domain/calendar.ts'
-import { findGraceStart } from '../../domain/card-life.ts'
+import { findGraceStart, lifeActs } from '../../domain/card-life.ts'
 import type { PublicToken } from '../../domain/identifiers.ts'
 import { Problem } from '../../domain/problem.ts'
 import * as stored from '../../storage/cards/renewals.ts'
@@ -42,9 +42,8 @@ export const renewCard = (
       claim: await claimFor(null),
     }
     const today = formatDate(context.now())
-    const status = cards.lifeStatusNow(context, card)
     if (step === 'Migrate') {
-      const plasticNumber = rules.findMigrated(card, status, today)
+      const plasticNumber = await planMigration(context, card, today)
       const isDone = await stored.activatePlastic(
         context.database,
         { ...act, plasticNumber },
@@ -105,6 +104,35 @@ export async function planRenewal(
   }
 }
 
+/**
+ * Returns the number of the plastic that a migration makes current on a day.
+ * @param today `YYYY-MM-DD`
+ * @throws `Problem` `card_closed`, `card_already_replaced`, `nothing_to_migrate`.
+ */
+export async function planMigration(
+  context: Pick<cards.CardContext, 'database' | 'now'>,
+  card: stored.CardToRenew,
+  today: string,
+): Promise<number> {
+  await refuseEnded(context, card, today)
+  return rules.findMigrated(card, cards.lifeStatusNow(context, card), today)
+}
+
+/**
+ * Returns the number of the plastic that a cancellation ends.
+ * @param cancellation `isNotReceived`: it was produced, and did not reach the cardholder. `today`:
+ *   `YYYY-MM-DD`.
+ * @throws as {@link cancelRenewal}.
+ */
+export async function planCancellation(
+  context: Pick<cards.CardContext, 'database' | 'now'>,
+  card: stored.CardToRenew,
+  cancellation: { readonly isNotReceived: boolean; readonly today: string },
+): Promise<number> {
+  await refuseEnded(context, card, cancellation.today)
+  return rules.findCancelled(card, cancellation)
+}
+
 /** The cancellation of the plastic that waits. */
 interface RenewalCancellation {
   readonly publicToken: PublicToken
@@ -115,8 +143,8 @@ interface RenewalCancellation {
 
 /**
  * Cancels the plastic that waits. The present one is used further.
- * @throws `Problem` `card_not_found`, `card_closed`, `nothing_to_migrate`, `renewal_produced`;
- *   `renewal_in_progress` if the card could not be renewed without the plastic.
+ * @throws `Problem` `card_not_found`, `card_closed`, `card_already_replaced`, `nothing_to_migrate`,
+ *   `renewal_produced`; `renewal_in_progress` if the card could not be renewed without the plastic.
  */
 export const cancelRenewal = (
   context: cards.CardContext,
@@ -127,8 +155,7 @@ export const cancelRenewal = (
   commitOnce<null>(context, request, async (claimFor) => {
     const card = await findCard(context, requester, publicToken)
     const today = formatDate(context.now())
-    const status = cards.lifeStatusNow(context, card)
-    const plasticNumber = rules.findCancelled(card, status, { isNotReceived, today })
+    const plasticNumber = await planCancellation(context, card, { isNotReceived, today })
     const act = {
       ...pickActor(requester),
       publicToken,
@@ -162,9 +189,9 @@ export const convertCard = (
   commitOnce<cards.CardRecord>(context, request, async (claimFor) => {
     const { publicToken } = conversion
     const card = await findCard(context, requester, publicToken)
-    rules.refuseConversion(card, cards.lifeStatusNow(context, card))
     const today = formatDate(context.now())
     await refuseReplaced(context, card, today)
+    rules.refuseConversion(card, cards.lifeStatusNow(context, card))
     const plasticNumber = rules.findNextPlasticNumber(card)
     const { hsm } = context
     const { fulfilment } = conversion
@@ -236,6 +263,18 @@ const pickActor = ({ clientId, operatorId, requestId }: cards.CardActor) => ({
   requestId,
   ...(operatorId !== undefined && { operatorId }),
 })
+
+/** Refuses a card that has no plastics any more, by its successor if it has one. */
+async function refuseEnded(
+  context: Pick<cards.CardContext, 'database' | 'now'>,
+  card: stored.CardToRenew,
+  today: string,
+): Promise<void> {
+  const status = cards.lifeStatusNow(context, card)
+  if (lifeActs[status].renew !== 'no') return
+  await refuseReplaced(context, card, today)
+  throw cards.cardClosed(status)
+}
 
 /** Refuses a card whose successor has, or can have, its place. */
 async function refuseReplaced(

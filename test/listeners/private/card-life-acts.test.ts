@@ -349,7 +349,7 @@ test('a virtual card is foreseen to be retired by its successor at once, without
   assert.deepEqual([cardStatusCode, retired], ['62', true])
   assert.deepEqual(
     new Set(codes(await foresee(publicToken))),
-    new Set(['card_status_conflict', 'card_already_replaced', 'card_closed']),
+    new Set(['card_status_conflict', 'card_already_replaced']),
   )
 })
 

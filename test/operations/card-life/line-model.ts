@@ -196,10 +196,14 @@ const makeCurrent = (card: ModelCard): ModelCard => ({
   isPlasticInactive: false,
 })
 
+/** Why a card that has ended has no plastics any more. */
+const tellEnd = (line: ModelLine, generation: number): string =>
+  hasSuccessor(line, generation) ? 'card_already_replaced' : 'card_closed'
+
 function migrate(line: ModelLine, generation: number): Outcome {
   const card = findCard(line, generation)
   if (lifeActs[tellLifeStatus(card, line.today)].renew === 'no') {
-    return { line, answer: 'card_closed' }
+    return { line, answer: tellEnd(line, generation) }
   }
   if (card.waiting === null && card.isPlasticInactive && tellStatus(card, line.today) === '00') {
     return { line: change(line, generation, { isPlasticInactive: false }), answer: '204' }
@@ -212,7 +216,7 @@ function migrate(line: ModelLine, generation: number): Outcome {
 function cancel(line: ModelLine, generation: number): Outcome {
   const card = findCard(line, generation)
   if (lifeActs[tellLifeStatus(card, line.today)].renew === 'no') {
-    return { line, answer: 'card_closed' }
+    return { line, answer: tellEnd(line, generation) }
   }
   if (card.waiting === null) return { line, answer: 'nothing_to_migrate' }
   return { line: change(line, generation, endWaiting(card)), answer: '204' }
@@ -221,10 +225,10 @@ function cancel(line: ModelLine, generation: number): Outcome {
 function convert(line: ModelLine, generation: number): Outcome {
   const card = findCard(line, generation)
   const status = tellLifeStatus(card, line.today)
+  if (hasSuccessor(line, generation)) return { line, answer: 'card_already_replaced' }
   if (!['00', '02', '62'].includes(status)) return { line, answer: 'card_closed' }
   if (card.cardType === 'Physical') return { line, answer: 'conversion_not_supported' }
   if (lifeActs[status].convert === 'no') return { line, answer: 'card_status_conflict' }
-  if (hasSuccessor(line, generation)) return { line, answer: 'card_already_replaced' }
   const newestNumber = card.newestNumber + 1
   const converted = { ...makeCurrent({ ...card, newestNumber }), isPlasticInactive: true }
   return { line: change(line, generation, { ...converted, cardType: 'Physical' }), answer: '200' }

@@ -469,6 +469,25 @@ test('a replaced card is not renewed or converted, and the refusal names the suc
   assert.equal(again.status, 204, again.text)
 })
 
+test('a refused act on the plastics of a lost card names its successor, once it has one', async () => {
+  const card = await issueCard(service, { cardProduct: 2200 })
+  const acts = async () => {
+    const path = `/cards/${card.publicToken}`
+    const answers = [
+      await service.call('DELETE', `${path}/renewal`),
+      await service.call('POST', `${path}/renew`, { body: { renewStep: 'Migrate' } }),
+      await service.call('PUT', `${path}/card-type`, { body: { cardType: 'Physical' } }),
+    ]
+    return answers.map(({ json }) => [json.code, json.replacedBy])
+  }
+  assert.equal((await setStatus(card.publicToken, '41')).status, 204)
+  const closed = ['card_closed', undefined]
+  assert.deepEqual(await acts(), [closed, closed, closed])
+  const { publicToken } = (await replace(card.publicToken)).json
+  const replaced = ['card_already_replaced', publicToken]
+  assert.deepEqual(await acts(), [replaced, replaced, replaced])
+})
+
 test('the returned plastic of a converted card is not activated: another is ordered', async () => {
   const card = await issueCard(service, { cardProduct: 2200 })
   const path = `/cards/${card.publicToken}`

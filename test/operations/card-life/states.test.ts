@@ -71,7 +71,10 @@ async function bring(status: LifeStatus, cardType: CardType): Promise<string> {
 const refusals = {
   renew: { expected: 204, codes: ['card_closed', 'card_already_replaced'] },
   replace: { expected: 200, codes: ['card_closed', 'card_already_replaced'] },
-  convert: { expected: 200, codes: ['card_closed', 'card_status_conflict'] },
+  convert: {
+    expected: 200,
+    codes: ['card_closed', 'card_already_replaced', 'card_status_conflict'],
+  },
 } as const
 
 const acts = { renew, replace, convert }

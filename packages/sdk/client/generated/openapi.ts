@@ -6032,6 +6032,8 @@ export interface operations {
              *
              *     `card_closed`: The card is closed permanently.
              *
+             *     `card_already_replaced`: The card is already replaced.
+             *
              *     `nothing_to_migrate`: No plastic of the card waits.
              *
              *     `renewal_in_progress`: A plastic of the card waits.

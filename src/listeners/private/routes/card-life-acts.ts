@@ -127,7 +127,13 @@ export function renewalActRoutes({ app, cards }: PrivateApi): void {
     {
       config: {
         ...supportAct,
-        problems: ['card_closed', 'nothing_to_migrate', 'renewal_produced', 'renewal_in_progress'],
+        problems: [
+          'card_closed',
+          'card_already_replaced',
+          'nothing_to_migrate',
+          'renewal_produced',
+          'renewal_in_progress',
+        ],
       },
       schema: {
         operationId: 'cancelRenewalAsOperator',

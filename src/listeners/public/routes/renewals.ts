@@ -79,7 +79,13 @@ export function cancelRenewalRoute({ app, base, issuing }: PublicApi): void {
       config: {
         access: 'cards.write',
         repeatable: true,
-        problems: ['card_closed', 'nothing_to_migrate', 'renewal_in_progress', 'renewal_produced'],
+        problems: [
+          'card_closed',
+          'card_already_replaced',
+          'nothing_to_migrate',
+          'renewal_in_progress',
+          'renewal_produced',
+        ],
       },
       schema: {
         operationId: 'cancelRenewal',

@@ -46,7 +46,8 @@ export const cardLifeConflicts = {
       'returned is not in the hands of its cardholder. It cannot become current: order another, ' +
       'which ends it. If it is the plastic of a converted card or of a successor, order another ' +
       'with RenewWithSameExpiry. The plastic of a converted card is activated while the card is ' +
-      'active (00). Nothing was done.',
+      'active (00). If it expired while the next one waits, Migrate makes that one current. ' +
+      'Nothing was done.',
   },
   renewal_produced: {
     status: 409,

@@ -2,8 +2,9 @@
 -- once for an idempotency key.
 --
 -- The plastic that waits becomes current. The plastic of a converted card is current already, and
--- works from then on. A returned plastic is not in the cardholder's hands, and cannot be activated.
--- The status of the card does not change, unless the card had expired meanwhile.
+-- works from then on. A plastic that was returned is not in the cardholder's hands. It cannot be
+-- activated, and neither can one that expired while the next one waits. The status of the card does
+-- not change, unless the card had expired meanwhile.
 --
 -- Lock order: card, key. The call does everything or nothing.
 --
@@ -44,6 +45,7 @@ begin
       or state = 'Current' and v_card.is_plastic_inactive and v_card.status_code = '00'
     )
     and delivery_status is distinct from 'Returned'
+    and expiry_date >= p_today
   for no key update;
   if not found then
     return false;

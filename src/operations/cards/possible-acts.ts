@@ -67,7 +67,7 @@ export async function findPossibleActs(
   const order = (step: 'Renew' | 'RenewWithSameExpiry') =>
     foresee(() => foreseePlastic(now, card, step, today))
   const [activate, renew, reprint, migrate, cancelRenewal, replace] = await Promise.all([
-    foresee(() => foreseeActivation(card, code)),
+    foresee(() => foreseeActivation(card, code, today)),
     order('Renew'),
     order('RenewWithSameExpiry'),
     foresee(async () => ({ plasticNumber: await planMigration(now, card, today) })),
@@ -112,10 +112,13 @@ async function foresee<Effects extends object>(
 }
 
 /** @throws `Problem` as the activation of a card or of the plastic of a converted one. */
-function foreseeActivation(card: CardToRenew, status: CardStatusCode): object {
-  const isConverted = status === '00' && card.isPlasticInactive
-  if (!isConverted) refuseMove(status, '00', '02', card.isRetired)
-  if (isConverted || card.generation > 0) rules.refuseReturned(card)
+function foreseeActivation(card: CardToRenew, status: CardStatusCode, today: string): object {
+  if (status === '00' && card.isPlasticInactive) {
+    rules.refuseActivation(card, today)
+    return {}
+  }
+  refuseMove(status, '00', '02', card.isRetired)
+  if (card.generation > 0) rules.refuseReturned(card)
   return {}
 }
 

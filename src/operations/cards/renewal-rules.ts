@@ -134,6 +134,23 @@ export function refuseReturned({
 }
 
 /**
+ * Refuses to activate the plastic of a converted card that was returned, or expired while the next
+ * one waits.
+ * @param today `YYYY-MM-DD`
+ * @throws `Problem` `nothing_to_migrate`.
+ */
+export function refuseActivation(card: CardToRenew, today: string): void {
+  const { expiryDate, plasticNumber, waitingNumber } = card
+  if (expiryDate < today) {
+    const detail =
+      `Plastic ${plasticNumber} expired after ${expiryDate}. ` +
+      `Plastic ${waitingNumber} waits: Migrate makes it current.`
+    throw new Problem('nothing_to_migrate', { detail })
+  }
+  refuseReturned(card)
+}
+
+/**
  * Refuses to give a card plastic that has it, or cannot have it.
  * @throws `Problem` `card_closed`, `conversion_not_supported`, `card_status_conflict`.
  */

@@ -228,7 +228,7 @@ export const convertCard = (
 /**
  * Activates the plastic of a converted card.
  * @returns whether it was done: not if the card has changed meanwhile.
- * @throws `Problem` `nothing_to_migrate` if the plastic was returned.
+ * @throws `Problem` `nothing_to_migrate` if the plastic was returned or has expired.
  */
 export async function activateConverted(
   context: cards.CardContext,
@@ -237,7 +237,7 @@ export async function activateConverted(
   claim: stored.PlasticAct['claim'],
 ): Promise<boolean> {
   const card = await findCard(context, requester, publicToken)
-  rules.refuseReturned(card)
+  rules.refuseActivation(card, formatDate(context.now()))
   const act = {
     ...pickActor(requester),
     publicToken,

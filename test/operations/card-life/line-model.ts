@@ -327,6 +327,10 @@ function setStatus(line: ModelLine, step: ModelStep): Outcome {
   const card = findCard(line, step.card)
   const from = tellStatus(card, line.today)
   if (from === step.to) {
+    const isPast = lastDay(card.expiry) < line.today
+    if (step.to === '00' && card.isPlasticInactive && isPast) {
+      return { line, answer: 'nothing_to_migrate' }
+    }
     const activated = step.to === '00' ? { isPlasticInactive: false } : {}
     return { line: change(line, step.card, activated), answer: '204' }
   }

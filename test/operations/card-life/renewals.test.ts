@@ -495,5 +495,27 @@ for (const { name, open, skip } of databaseEngines) {
       assert.equal(replaced.json.replacementFor, publicToken)
       assert.deepEqual(await states(publicToken), ['Current', 'Cancelled'])
     })
+
+    test('the plastic of a converted card that expired is not activated: the next one is', async () => {
+      const { publicToken } = await service.createCard({ expiryDate: '2033-11' })
+      assert.equal((await convert(publicToken)).status, 200)
+      assert.equal((await renew(publicToken)).status, 204)
+      await moveTo('2033-12-02T00:00:00Z')
+      const body = { cardStatusCode: '00' }
+      const refused = await service.call('PUT', `/cards/${publicToken}/status`, { body })
+      assertRefused(refused, 'nothing_to_migrate')
+      assert.equal(
+        refused.json.detail,
+        'Plastic 1 expired after 2033-11-30. Plastic 2 waits: Migrate makes it current.',
+      )
+      const path = `//cards/${publicToken}/possible-acts`
+      const { json } = await service.call('GET', path, { as: 'admin', listener: 'private' })
+      assert.deepEqual(
+        [json.activate.possible, json.activate.detail, json.migrate.plasticNumber],
+        [false, refused.json.detail, 2],
+      )
+      assert.equal((await renew(publicToken, { renewStep: 'Migrate' })).status, 204)
+      assert.equal(await pay(publicToken), '00')
+    })
   })
 }

@@ -156,8 +156,10 @@ async function play(
     )
   const { publicToken, startDate } = await create(isOfPlastic(type) ? newPhysicalCard : newCard)
   if (type === 'card.renewal_due') {
-    // The first card says which day it is for the service.
-    return (await create({ ...newCard, expiryDate: startDate.slice(0, 7) })).publicToken
+    // The first card shows the service's date. A card cannot expire on the day of its creation, so
+    // that the last day of a month needs the next month.
+    const tomorrow = new Date(Date.parse(startDate) + 86_400_000).toISOString()
+    return (await create({ ...newCard, expiryDate: tomorrow.slice(0, 7) })).publicToken
   }
   for (const [method, path, body] of requests) {
     const sent = typeof body === 'function' ? body(publicToken) : body

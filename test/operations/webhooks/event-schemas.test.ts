@@ -67,7 +67,8 @@ async function act(service: DeliveryService): Promise<void> {
 async function renewCards(service: DeliveryService): Promise<void> {
   const { publicToken } = await service.createCard({ cardType: 'Physical' })
   const { publicToken: virtual } = await service.createCard()
-  const expiryDate = new Date().toISOString().slice(0, 7)
+  // A card cannot expire on the day of its creation, which may be the last day of a month.
+  const expiryDate = new Date(Date.now() + 86_400_000).toISOString().slice(0, 7)
   await service.createCard({ expiryDate })
   const reprint = { renewStep: 'RenewWithSameExpiry' }
   const acts: readonly (readonly [string, string, object?])[] = [

@@ -1,6 +1,7 @@
 import { randomBytes, randomUUID } from 'node:crypto'
 import { join } from 'node:path'
 import { cvv2ServiceCode, generateCvv } from '../../src/crypto/cvv.ts'
+import { generatePvv } from '../../src/crypto/pvv.ts'
 import { decipherTdesEcb } from '../../src/crypto/tdes.ts'
 import { toExpiry } from '../../src/domain/calendar.ts'
 import { Cvv2 } from '../../src/domain/cvv2.ts'
@@ -13,9 +14,9 @@ import { hashClientSecret } from '../../src/operations/clients/credentials.ts'
 import { upsertClient } from '../../src/storage/clients/clients.ts'
 import { findHsmKey } from '../../src/storage/keys/hsm-keys.ts'
 import { findZoneKey, insertZoneKey } from '../../src/storage/keys/zone-keys.ts'
-import { clearCvkPair } from '../reference/keys.ts'
+import { clearBlockKey, clearCvkPair } from '../reference/keys.ts'
 import { makePinBlock } from '../reference/pin-blocks.ts'
-import { type Answer, type CallOptions, sql, type TestService } from './service.ts'
+import { type Answer, type CallOptions, sql, strongPins, type TestService } from './service.ts'
 
 /**
  * Plays the card network: makes PIN blocks under the test zone keys, and asks for authorizations.
@@ -126,12 +127,44 @@ export const recoverCard = async (service: TestService, token: string): Promise<
   return { publicToken, pan, pin: told.json.pin, cvv2, expiry: expiryDate.slice(0, 7) }
 }
 
-const choosePin = async (service: TestService, publicToken: string, pan: string) => {
-  const pin = pan.endsWith('7193') ? '6284' : '7193'
-  const answer = await service.call('POST', `/card-pin/${publicToken}/pin`, { body: { pin } })
-  if (answer.status !== 204) throw new Error(`No PIN was set: ${answer.text}`)
-  return pin
+/** Sets a PIN that cannot be revealed. */
+const choosePin = async (service: TestService, publicToken: PublicToken, pan: string) => {
+  for (const pin of strongPins({ maskedPan: pan })) {
+    const answer = await service.call('POST', `/card-pin/${publicToken}/pin`, { body: { pin } })
+    if (answer.status !== 204) throw new Error(`No PIN was set: ${answer.text}`)
+    if (await hasOwnPvv(service, publicToken, pan, pin)) return pin
+  }
+  throw new Error('Each PIN shares its PVV with another one.')
 }
+
+/**
+ * Whether no PIN of `otherDigits` has the PVV of this one, as one of ten thousand has. Assumed
+ * where the keys are in another HSM.
+ */
+const hasOwnPvv = async (
+  service: TestService,
+  publicToken: PublicToken,
+  pan: string,
+  pin: string,
+): Promise<boolean> => {
+  const [row] = await sql<{ pvv: string; pinKey: string }>(
+    service.database,
+    'select pvv, pin_key as "pinKey" from card where public_token = $1',
+    [publicToken],
+  )
+  const key = row && (await unwrapKey(service, row.pinKey))
+  if (!key) return true
+  const pvk = clearBlockKey('TDES', key)
+  const others = [1, 2, 3, 4, 5, 6, 7, 8, 9].map((step) => otherDigits(pin, step))
+  const pvvs = await Promise.all(
+    others.map((other) => generatePvv(pvk, { pan, pvki: '1', pin: other })),
+  )
+  return !pvvs.includes(row.pvv)
+}
+
+/** A PIN that is not the card's own, and that no rule finds weak for it. */
+export const chooseNewPin = ({ pan, pin }: Pick<IssuedCard, 'pan' | 'pin'>): string =>
+  strongPins({ maskedPan: pan }).find((each) => each !== pin) ?? ''
 
 const cardRow = async ({ database }: TestService, publicToken: PublicToken) => {
   const [row] = await sql<{ encryptedPan: Uint8Array; cvk: string; expiryDate: string }>(

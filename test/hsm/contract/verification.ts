@@ -33,13 +33,15 @@ const pan = new Pan('4000001234567899')
 const card = cardOf(panKey, pan)
 const otherCard = cardOf(panKey, new Pan('4111111111111111'), '9000000001')
 const zone = { TDES: drawTdesKey(), AES: randomBytes(32) }
+/** Not a random PVK: under one of ten thousand keys, another PIN would have the same PVV. */
+const pvk = Buffer.from('0123456789ABCDEFFEDCBA9876543210', 'hex')
 const cipherOf = (format: string) => (format === 'ISO_FORMAT_4' ? 'AES' : 'TDES')
 
 type CvvInputs = { cvk: string; pan: string; expiry: string; serviceCode: string; length?: number }
 
 /** An HSM with one card's PIN, and the zone keys of a network. */
 async function openWithPin(subject: Subject, digits = '7193', pinRevealable = true) {
-  const hsm = await openWith(subject(), { pan: panKey })
+  const hsm = await openWith(subject(), { pan: panKey, pvk })
   const keyBlocks = {
     TDES: (await hsm.importClearZoneKey('TDES', zone.TDES)).keyBlock,
     AES: (await hsm.importClearZoneKey('AES', zone.AES)).keyBlock,

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { join } from 'node:path'
 import { before, suite, test } from 'node:test'
+import { strongPins } from '../support/service.ts'
 import {
   artifacts,
   openChromium,
@@ -26,7 +27,6 @@ import {
 
 const chromium = await openChromium()
 const phone = { width: 360, height: 740 }
-const strongPins = ['6284', '7193', '8406']
 
 suite('the demo', { skip: chromium.leftOut }, () => {
   let sandbox: Sandbox
@@ -47,7 +47,7 @@ suite('the demo', { skip: chromium.leftOut }, () => {
     await issueCard(page)
     const masked = await readCard(devtools)
     assert.match(masked.pan, /^•••• •••• •••• ([0-9]{4})ends in \1$/)
-    const pin = strongPins.find((each) => !masked.pan.includes(each)) ?? ''
+    const [pin] = strongPins({ maskedPan: masked.pan })
     assert.equal(await choosePin(page, '1234'), weakPin)
     assert.equal(await choosePin(page, pin), 'Your new PIN is set.')
     await page.check('#with-pin')
@@ -91,13 +91,14 @@ suite('the demo', { skip: chromium.leftOut }, () => {
     const { complaints, devtools, page } = await visitAs(desktop)
     await openDemo(page, sandbox.baseUrl)
     await issueCard(page, '1003')
-    assert.equal(await choosePin(page, '628416'), 'Your new PIN is set.')
+    const [chosen] = strongPins({ maskedPan: (await readCard(devtools)).pan }, 6)
+    assert.equal(await choosePin(page, chosen), 'Your new PIN is set.')
     await page.check('#with-pin')
     await reveal(page)
     await page.evaluate(() => window.scrollTo(0, 0))
     await page.screenshot({ path: join(artifacts, 'demo-desktop.png') })
     const { cvv, pan, pin } = await readCard(devtools)
-    assert.equal(pin, '628416')
+    assert.equal(pin, chosen)
     const around = [
       await readAround(devtools),
       await readCardAttributes(devtools),

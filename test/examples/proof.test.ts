@@ -2,8 +2,15 @@ import assert from 'node:assert/strict'
 import { join } from 'node:path'
 import { before, suite, test } from 'node:test'
 import { findSecrets, type Secret } from '../../examples/demo/proof/secrets.ts'
+import { strongPins } from '../support/service.ts'
 import { faults } from '../web/support/axe.ts'
-import { artifacts, openChromium, untilState, type Visit } from '../web/support/chromium.ts'
+import {
+  artifacts,
+  openChromium,
+  readCard,
+  untilState,
+  type Visit,
+} from '../web/support/chromium.ts'
 import { startSandbox, textOf } from '../web/support/demo.ts'
 
 const chromium = await openChromium()
@@ -42,13 +49,14 @@ suite('the page that shows an auditor what left the device', { skip: chromium.le
   })
 
   test('each request body is listed by its members, and none contains the number, the CVV or the PIN', async () => {
-    const { complaints, page } = visit
+    const { complaints, devtools, page } = visit
     await untilState(page, 'shown', () => page.getByRole('button', { name: 'Show' }).click())
+    const [pin] = strongPins({ maskedPan: (await readCard(devtools)).pan })
     await untilState(page, 'masked', () => page.keyboard.press('Escape'))
     await page.getByRole('button', { name: 'Set PIN', exact: true }).click()
-    await page.keyboard.type('6284')
+    await page.keyboard.type(pin)
     await page.keyboard.press('Tab')
-    await page.keyboard.type('6284')
+    await page.keyboard.type(pin)
     await untilState(page, 'pin-set', () => page.keyboard.press('Enter'))
     assert.match(await textOf(page, '#verdict'), /left this page: none contains/)
     assert.match(await textOf(page, '#checks'), /finds them in a test text yes/)

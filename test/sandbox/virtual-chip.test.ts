@@ -4,7 +4,7 @@ import { before, beforeEach, test } from 'node:test'
 import { parseApplicationData } from '../../src/domain/chip-application-data.ts'
 import { parseChipData } from '../../src/domain/chip-data.ts'
 import { type ChipTags, chipProfileNames, chipProfiles } from '../../src/domain/chip-profile.ts'
-import { type IssuedCard, issueCard, otherDigits } from '../support/network.ts'
+import { chooseNewPin, type IssuedCard, issueCard, otherDigits } from '../support/network.ts'
 import { type CallOptions, openTestService, sql, type TestService } from '../support/service.ts'
 
 const physical = { cardType: 'Physical' }
@@ -127,7 +127,7 @@ test('the chip of a later plastic has the number of that plastic', async () => {
 
 test('a chip keeps its PIN when the card gets another one', async () => {
   await chip('POST')
-  const pin = card.pin === '4927' ? '4928' : '4927'
+  const pin = chooseNewPin(card)
   const set = await service.call('POST', `/card-pin/${card.publicToken}/pin`, { body: { pin } })
   assert.equal(set.status, 204)
   assert.equal((await buy({ pin })).offlinePin, 'wrong')
@@ -285,7 +285,7 @@ for (const profile of chipProfileNames) {
     await chooseProfile(profile)
     await activate()
     await chip('POST')
-    const pin = card.pin === '4927' ? '4928' : '4927'
+    const pin = chooseNewPin(card)
     await service.call('POST', `/card-pin/${card.publicToken}/pin`, { body: { pin } })
     const first = await simulate({ pin })
     assert.deepEqual([first.responseCode, first.virtualChip.commands.length], ['00', 1])

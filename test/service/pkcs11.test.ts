@@ -17,7 +17,7 @@ import type { TokenSettings } from '../../src/hsm/pkcs11/session.ts'
 import { ConfigError, readConfig } from '../../src/service/config/config.ts'
 import { tokenProcesses } from '../hsm/pkcs11/token-processes.ts'
 import { specified } from '../listeners/public/operations.ts'
-import { ask, cvvTry, issueCard, otherDigits, pinTry } from '../support/network.ts'
+import { ask, chooseNewPin, cvvTry, issueCard, otherDigits, pinTry } from '../support/network.ts'
 import { makePreparedFolder, startProgram } from '../support/process.ts'
 import { openEmbedded, openTestService, sql, type TestService } from '../support/service.ts'
 import { openSoftHsm } from '../support/softhsm.ts'
@@ -86,7 +86,7 @@ suite('a service whose keys lie in a PKCS#11 token', { skip: softHsm.leftOut }, 
     const clear = JSON.parse(Buffer.concat([decipher.update(payload), decipher.final()]).toString())
     assert.deepEqual([clear.PAN, clear.CVV, clear.PIN], [card.pan, card.cvv2, card.pin])
 
-    const pin = otherDigits(card.pin) === '7193' ? '6284' : '7193'
+    const pin = chooseNewPin(card)
     const iat = Math.floor(Date.now() / 1000)
     const envelope = { pin, publicToken: card.publicToken, jti: randomUUID(), iat }
     const encryptedPin = await new CompactEncrypt(Buffer.from(JSON.stringify(envelope)))

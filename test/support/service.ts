@@ -223,7 +223,10 @@ export const newCard = (members: object = {}): Record<string, unknown> => ({
   ...members,
 })
 
-/** PINs that no rule finds weak for this card: none of them holds what its masked PAN shows. */
+/**
+ * PINs that no rule finds weak for this card: none of them holds what its masked PAN shows.
+ * @param maskedPan or the whole PAN, or its last digits.
+ */
 export const strongPins = (
   { maskedPan }: { maskedPan: string },
   length: 4 | 6 = 4,

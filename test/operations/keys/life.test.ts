@@ -12,7 +12,13 @@ import { activateKey } from '../../support/builders.ts'
 import { chippedCard } from '../../support/chip.ts'
 import { parsePublicToken } from '../../support/identifiers.ts'
 import { ask, cvvTry, type IssuedCard, issueCard, pinTry } from '../../support/network.ts'
-import { newCard, openTestService, sql, type TestService } from '../../support/service.ts'
+import {
+  newCard,
+  openTestService,
+  sql,
+  strongPins,
+  type TestService,
+} from '../../support/service.ts'
 import { until } from '../../support/until.ts'
 import { type Administer, keyStates, subjectOf } from './rotating.ts'
 
@@ -220,8 +226,10 @@ test('a row that does not open keeps its own key from retiring, and no other', a
   assert.ok(card)
   await put(Uint8Array.from(card.sealed, (byte, at) => (at === 20 ? byte ^ 1 : byte)))
   // A PIN that waits for its chip is moved, too, and that in a virtual chip.
-  const { publicToken } = await chippedCard(service)
-  await service.call('POST', `/card-pin/${publicToken}/pin`, { body: { pin: '4927' } })
+  const chipped = await chippedCard(service)
+  const { publicToken } = chipped
+  const [pin] = strongPins(chipped)
+  await service.call('POST', `/card-pin/${publicToken}/pin`, { body: { pin } })
   const chip = `/simulator/cards/${publicToken}/chip`
   assert.equal((await service.call('POST', chip, { body: {} })).status, 201)
   for (const key of ['personal-data', 'pin-storage']) await rotate(key)
@@ -235,7 +243,7 @@ test('a row that does not open keeps its own key from retiring, and no other', a
     [publicToken],
   )
   assert.deepEqual(moved, { waiting: 'pin-storage/2', inChip: 'pin-storage/2' })
-  const body = { amount: 100, currency: 'EUR', pin: '4927' }
+  const body = { amount: 100, currency: 'EUR', pin }
   const { json, text } = await service.call('POST', `${chip}/transactions`, { body })
   assert.equal(json.offlinePin, 'right', text)
   await advanceKeys(service.keys).catch(() => undefined)

@@ -5,6 +5,7 @@ import { cp, mkdir, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { after, before, suite, test } from 'node:test'
 import { openProject, type Project, packCardElement, packSdk } from '../../support/packed-sdk.ts'
+import { strongPins } from '../../support/service.ts'
 import { openChromium, readCard, untilState } from '../../web/support/chromium.ts'
 import { freePort, type Sandbox, startSandbox } from '../../web/support/demo.ts'
 
@@ -74,14 +75,15 @@ suite('the element in projects of others', { skip: chromium.leftOut }, () => {
     await untilState(page, 'shown', press)
     const { cvv, expiry, pan } = await readCard(devtools)
     assert.match(pan, /^400000[0-9]{10}$/)
+    const [pin] = strongPins({ maskedPan: pan })
     assert.match(cvv, /^[0-9]{3}$/)
     assert.match(expiry, /^[0-9]{2}\/[0-9]{2}$/)
     await untilState(page, 'masked', () => page.keyboard.press('Escape'))
     await page.keyboard.press('Tab')
     await page.keyboard.press('Enter')
-    await page.keyboard.type('6284')
+    await page.keyboard.type(pin)
     await page.keyboard.press('Tab')
-    await page.keyboard.type('6284')
+    await page.keyboard.type(pin)
     await untilState(page, 'pin-set', () => page.keyboard.press('Enter'))
     assert.equal((await readCard(devtools)).status, 'Your new PIN is set.')
     assert.deepEqual(

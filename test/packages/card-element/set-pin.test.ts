@@ -1,6 +1,13 @@
 import assert from 'node:assert/strict'
 import { before, suite, test } from 'node:test'
-import { openChromium, readAround, untilState, type Visit } from '../../web/support/chromium.ts'
+import { strongPins } from '../../support/service.ts'
+import {
+  openChromium,
+  readAround,
+  readCard,
+  untilState,
+  type Visit,
+} from '../../web/support/chromium.ts'
 import { payWithPin, startSandbox } from '../../web/support/demo.ts'
 import { openCard, setAttributes, statusOf, tokenOf } from './support/open-card.ts'
 
@@ -8,6 +15,7 @@ const chromium = await openChromium()
 
 suite('the PIN that a cardholder chooses in the element', { skip: chromium.leftOut }, () => {
   let visit: Visit
+  let pins: readonly [string, string, string]
   const sent: { url: string; body: string; headers: Record<string, string> }[] = []
   before(async () => {
     const { baseUrl } = await startSandbox()
@@ -20,6 +28,7 @@ suite('the PIN that a cardholder chooses in the element', { skip: chromium.leftO
       })
     })
     await openCard(visit, baseUrl)
+    pins = strongPins({ maskedPan: (await readCard(visit.devtools)).pan })
   })
 
   const save = async (first: string, second = first): Promise<void> => {
@@ -36,7 +45,7 @@ suite('the PIN that a cardholder chooses in the element', { skip: chromium.leftO
 
   test('it is sealed on the device: the relay receives ciphertext only, and the PIN is right at a terminal', async () => {
     const { devtools, page } = visit
-    await untilState(page, 'pin-set', () => save('7193'))
+    await untilState(page, 'pin-set', () => save(pins[0]))
     assert.equal(await statusOf(page), 'Your new PIN is set.')
     const bodies = sent.filter(({ url }) => url.endsWith('/pin')).map(({ body }) => body)
     assert.equal(bodies.length, 1)
@@ -46,16 +55,16 @@ suite('the PIN that a cardholder chooses in the element', { skip: chromium.leftO
     const { alg, enc, typ } = JSON.parse(Buffer.from(header, 'base64url').toString())
     assert.deepEqual([alg, enc, typ], ['ECDH-ES', 'A256GCM', 'set-pin+jwe'])
     for (const { body, headers, url } of sent) {
-      assert.doesNotMatch(url + body + JSON.stringify(headers), /(?<![\w-])7193(?![\w-])/)
+      assert.doesNotMatch(url + body + JSON.stringify(headers), alone(pins[0]))
     }
-    assert.doesNotMatch(await readAround(devtools), /(?<![\w-])7193(?![\w-])/)
-    assert.match(await payWithPin(page, '7193'), /Approved/)
+    assert.doesNotMatch(await readAround(devtools), alone(pins[0]))
+    assert.match(await payWithPin(page, pins[0]), /Approved/)
   })
 
   test('two PINs that differ, too few digits, or a weak PIN are refused, and nothing typed stays', async () => {
     const { page } = visit
     const before = sent.length
-    await save('7193', '7194')
+    await save(pins[0], pins[1])
     assert.match(await statusOf(page), /differ/)
     await save('719')
     assert.equal(await statusOf(page), 'A PIN of this card has 4 digits.')
@@ -93,14 +102,14 @@ suite('the PIN that a cardholder chooses in the element', { skip: chromium.leftO
     const { page } = visit
     const held = Promise.withResolvers<() => Promise<void>>()
     await page.route('**/pin', (route) => held.resolve(() => route.abort()), { times: 1 })
-    await untilState(page, 'setting-pin', () => save('8406'))
+    await untilState(page, 'setting-pin', () => save(pins[1]))
     const release = await held.promise
     const token = await tokenOf(page)
     await setAttributes(page, { 'public-token': '1234567890' })
     await release()
     assert.doesNotMatch(await statusOf(page), /PIN is set|no connection/)
     await setAttributes(page, { 'public-token': token })
-    await untilState(page, 'pin-set', () => save('8406'))
+    await untilState(page, 'pin-set', () => save(pins[1]))
   })
 
   test('without an address for it there is no such button', async () => {
@@ -114,3 +123,6 @@ suite('the PIN that a cardholder chooses in the element', { skip: chromium.leftO
       .locator('pinfold-card input')
       .evaluateAll((inputs) => inputs.map((input) => (input as HTMLInputElement).value))
 })
+
+/** Digits that are no part of other digits, an id or a ciphertext. */
+const alone = (digits: string): RegExp => new RegExp(`(?<![\\w-])${digits}(?![\\w-])`)

@@ -9,7 +9,7 @@ import { createDecisions } from '../../../../src/operations/decisions/decide.ts'
 import { formats } from '../../../../src/operations/decisions/formats.ts'
 import { createEndpointRegistry } from '../../../../src/operations/decisions/registry.ts'
 import { sweepDecisions } from '../../../../src/operations/decisions/sweep.ts'
-import { type IssuedCard, issueCard, pinTry } from '../../../support/network.ts'
+import { chooseNewPin, type IssuedCard, issueCard, pinTry } from '../../../support/network.ts'
 import { sql, type TestService } from '../../../support/service.ts'
 import { connectSwitch, openLink, purchase } from '../../../support/switch.ts'
 import { until } from '../../../support/until.ts'
@@ -64,7 +64,7 @@ onEachEngine((engine) => {
     const startedMs = performance.now()
     const { publicToken } = card
     const set = await service.call('POST', `/card-pin/${publicToken}/pin`, {
-      body: { pin: '7294' },
+      body: { pin: chooseNewPin(card) },
     })
     assert.equal(set.status, 204)
     const body = { version: 1, limits: [{ period: 'day', maximumAmount: 4_000 }] }

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { before, test } from 'node:test'
 import { administerOf } from '../../operations/clients/administer.ts'
+import { withoutIds } from '../../support/identifiers.ts'
 import {
   type CallOptions,
   newCard,
@@ -34,7 +35,7 @@ test('415 names the Content-Type that came and those that are accepted', async (
     const { json, status, text } = await post({ payload: '{}', headers: { 'content-type': type } })
     assert.equal(status, 415)
     assert.match(json.detail, accepted)
-    assert.ok(!/4000001234567899|7193/.test(text), text)
+    assert.ok(!/4000001234567899|7193/.test(withoutIds(text)), text)
   }
 })
 
@@ -71,7 +72,7 @@ test('400 names the line and column of a JSON fault, and repeats nothing of the 
   for (const [payload, detail] of Object.entries(faults)) {
     const answer = await post({ payload, headers: json })
     assert.deepEqual([answer.status, answer.json.detail], [400, detail], payload)
-    assert.ok(!/7193|0739|pin/.test(answer.text), answer.text)
+    assert.ok(!/7193|0739|pin/.test(withoutIds(answer.text)), answer.text)
   }
 })
 

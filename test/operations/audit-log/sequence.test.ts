@@ -265,12 +265,13 @@ onEachEngine(({ name, open, openOne }) => {
         [entry.entryId, entry.act, entry.clientId, entry.publicToken],
       )
       const { entry: _, at: __, request: ___, ...rest } = said
-      // Random digits of an id may be those of a CVV2.
+      // Random digits of an id or a thumbprint may be those of a CVV2.
       const withoutIds = JSON.stringify(rest).replaceAll(uuidPattern, '')
-      const runs = withoutIds.match(/\d+/g) ?? []
+      const runs = withoutIds.match(/(?<![\w-])\d+(?![\w-])/g) ?? []
       for (const { cvv2, pan, pin } of cards) {
         const shown = runs.filter(
-          (run) => run === pin || run === cvv2 || (pan.includes(run) && run.length > 3),
+          // The number of a product has four digits.
+          (run) => run === pin || run === cvv2 || (pan.includes(run) && run.length > 4),
         )
         assert.deepEqual(shown, [], entry.text)
       }

@@ -210,11 +210,13 @@ test('no PAN, PIN block or CVV2 of a question is in the log, whatever became of 
   await send(network, burst)
   const { data } = (burst.question as { pinBlock: { data: string } }).pinBlock
   await program.kill('SIGTERM')
-  const log = program.stdout() + program.stderr()
+  const log = withoutIds(program.stdout() + program.stderr()).replaceAll(/"pid":\d+/g, '')
   assert.match(log, /network\/authorizations/)
   for (const secret of [...secrets, data, data.toUpperCase()]) {
     assert.ok(!log.includes(secret), `the log holds ${secret}`)
-    for (const text of texts) assert.ok(!text.includes(secret), `an answer holds ${secret}`)
+    for (const text of texts) {
+      assert.ok(!withoutIds(text).includes(secret), `an answer holds ${secret}`)
+    }
   }
-  assert.doesNotMatch(withoutIds(log), new RegExp(`"(cvv2|pin|data)":"|\\b${cvv2}\\b`))
+  assert.doesNotMatch(log, new RegExp(`"(cvv2|pin|data)":"|\\b${cvv2}\\b`))
 })

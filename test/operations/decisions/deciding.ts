@@ -6,6 +6,7 @@ import {
 } from '../../support/decision-endpoint.ts'
 import { ask, type IssuedCard, issueCard } from '../../support/network.ts'
 import { type Answer, type CallOptions, sql, type TestService } from '../../support/service.ts'
+import { until } from '../../support/until.ts'
 import { eventsOf } from '../authorizations/tried.ts'
 import { answerPing, putInForce } from './endpoint-service.ts'
 
@@ -31,7 +32,8 @@ export const letClientDecide = async (
     asked.push(received)
     return behaviour(received, response)
   })
-  await putInForce(service, { url: endpoint.url, timeoutMs: 1_000, ...settings })
+  // The longest that is allowed, because a busy machine needs it.
+  await putInForce(service, { url: endpoint.url, timeoutMs: 2_500, ...settings })
   return {
     service,
     asked,
@@ -39,12 +41,8 @@ export const letClientDecide = async (
       behaviour = next
     },
     async askedAfter(count) {
-      for (let looks = 0; looks < 500; looks += 1) {
-        const request = asked[count]
-        if (request) return request
-        await new Promise((resolve) => setTimeout(resolve, 10))
-      }
-      throw new Error('The client was not asked.')
+      await until(() => asked.length > count)
+      return asked[count] ?? assert.fail()
     },
   }
 }

@@ -31,7 +31,7 @@ test('an event reaches a webhook once, signed, in the form of Standard Webhooks'
   assert.ok(received && isSignedWith(secret, received))
   assert.ok(!isSignedWith(`whsec_${Buffer.alloc(32).toString('base64')}`, received))
   assert.equal(received.headers['content-type'], 'application/json')
-  assert.ok(Math.abs(Number(received.headers['webhook-timestamp']) - Date.now() / 1_000) < 5)
+  assert.ok(Math.abs(Number(received.headers['webhook-timestamp']) - Date.now() / 1_000) < 60)
   assert.equal(received.message.type, 'card.created')
   assert.deepEqual(received.message.data, {
     publicToken,

@@ -61,7 +61,10 @@ onEachEngine((engine) => {
   test('everything else can be done with the card while its client thinks', async () => {
     const card = await issueRestricted(service, { limits })
     const { bought, release } = await beginPurchase(card, purchaseOf(1_000))
-    const startedMs = performance.now()
+    let isBought = false
+    bought.then(() => {
+      isBought = true
+    })
     const { publicToken } = card
     const set = await service.call('POST', `/card-pin/${publicToken}/pin`, {
       body: { pin: chooseNewPin(card) },
@@ -72,7 +75,7 @@ onEachEngine((engine) => {
     assert.ok(changed.status < 300, changed.text)
     deciding.answerBy(() => ({ decision: 'approve' }))
     assert.equal((await buy(service, card, purchaseOf(500))).json.responseCode, '00')
-    assert.ok(performance.now() - startedMs < 900, 'It waited for the client.')
+    assert.ok(!isBought, 'The client still thinks.')
     release()
     assert.equal((await bought).json.responseCode, '00')
     assert.equal((await spendingOf(service, card)).amount, 1_500)

@@ -154,7 +154,7 @@ onEachEngine((engine) => {
       assert.equal(decision.error ?? null, expected.error)
       assert.equal(decision.requestHash, sha256(request.bytes))
       assert.equal(decision.answerHash, expected.hasAnswer ? sha256(answered) : undefined)
-      assert.ok(decision.durationMs >= 0 && decision.durationMs < 1_000)
+      assert.ok(decision.durationMs >= 0 && decision.durationMs < 60_000)
 
       const [row] = await sql<Record<string, unknown>>(
         service.database,

@@ -48,11 +48,9 @@ onEachEngine((engine) => {
     }
     await until(async () => (await listChanges()).length > 0)
     const asked = deciding.asked.length
-    const startedMs = performance.now()
     assert.equal(await buyOne(0), '91')
     assert.equal(await buyOne(1), '91')
-    assert.ok(performance.now() - startedMs < 450, 'nobody waits for the endpoint')
-    assert.equal(deciding.asked.length, asked, 'nothing is sent')
+    assert.equal(deciding.asked.length, asked, 'nothing is sent, so that nobody waits')
     const [degraded, ...more] = await listChanges()
     assert.deepEqual(more, [])
     assert.equal(degraded?.type, 'decision_endpoint.degraded')

@@ -124,7 +124,7 @@ const versionColumns: readonly Column<Version & { readonly name: string }>[] = [
 ]
 
 const renderRule = (rule: string | null): Content =>
-  rule !== null && html`<code class="cut" title="${rule}">${rule}</code>`
+  rule !== null && html`<code class="cut rule" title="${rule}">${rule}</code>`
 
 function renderHour({ lastHour }: Endpoints): Content {
   const { decidedBy, decisions, p50Ms, p99Ms } = lastHour

@@ -79,7 +79,9 @@ const listColumns = (visit: Visit): readonly Column<Disclosure>[] => [
   {
     title: 'Recipient',
     cell: ({ shownTo, shownToName }) =>
-      shownTo === null ? 'erased' : renderActor(visit, shownTo, shownToName),
+      html`<div class="cut">${
+        shownTo === null ? 'erased' : renderActor(visit, shownTo, shownToName)
+      }</div>`,
   },
   {
     title: 'Card',

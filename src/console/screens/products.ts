@@ -36,7 +36,7 @@ const listColumns = (visit: Visit): readonly Column<Product>[] => [
     title: 'Product',
     kind: 'name',
     cell: ({ productId, productName }) =>
-      html`<bdi class="cut" title="${productName}">${productName}</bdi>
+      html`<bdi class="cut short" title="${productName}">${productName}</bdi>
         <span class="fine">${productId}</span>`,
   },
   {

@@ -94,9 +94,8 @@ const paymentColumns: readonly Column<FoundCard>[] = [
     title: 'Payment',
     cell: ({ payment, publicToken }) =>
       payment &&
-      html`<a class="cut" href="${paymentPath(publicToken, payment.paymentId)}">${merchantName(
-        payment.merchant,
-      )}</a>`,
+      html`<a class="cut" href="${paymentPath(publicToken, payment.paymentId)}">
+        <bdi>${merchantName(payment.merchant)}</bdi></a>`,
   },
   { title: 'State', cell: ({ payment }) => payment && stateBadge(payment.state) },
   { title: 'Opened', cell: ({ payment }) => instantInRow(payment?.openedAt) },

@@ -56,7 +56,29 @@ suite('texts of the greatest length, and a thousand cards', { skip: chromium.lef
       })
     }
   }
+
+  test('cut a name at its end, also one that is read from the right', async () => {
+    for (const path of ['/console/clients', '/console/webhooks', '/console/disclosures']) {
+      const page = await open(path, 1280)
+      const name = page.locator('.cut bdi', { hasText: longName }).first()
+      assert.deepEqual(await name.evaluate(listVisibleEnds), { first: true, last: false }, path)
+    }
+  })
 })
+
+/** Whether the first and the last letter of a text are inside its box. */
+function listVisibleEnds(element: Element): { first: boolean; last: boolean } {
+  const text = element.firstChild as Text
+  const box = element.closest('.cut')?.getBoundingClientRect()
+  const isInside = (at: number): boolean => {
+    const range = document.createRange()
+    range.setStart(text, at)
+    range.setEnd(text, at + 1)
+    const { left, right } = range.getBoundingClientRect()
+    return box !== undefined && left >= box.left - 1 && right <= box.right + 1
+  }
+  return { first: isInside(0), last: isInside(text.length - 1) }
+}
 
 /**
  * Names what reaches out of the window, or out of the box that it stands in: neither can be read,
@@ -66,6 +88,9 @@ function findMisplaced(): string[] {
   const faults: string[] = []
   const page = document.documentElement
   if (page.scrollWidth > innerWidth) faults.push(`the page: ${page.scrollWidth} pixels`)
+  const tables = [...document.querySelectorAll('.scroll:has(> .list)')]
+  const wide = tables.filter(({ clientWidth, scrollWidth }) => scrollWidth > clientWidth)
+  faults.push(...wide.map(({ ariaLabel, scrollWidth }) => `${ariaLabel}: ${scrollWidth} pixels`))
   for (const details of document.querySelectorAll('details')) details.open = true
   const isOwnWindow = (element: Element) => getComputedStyle(element).overflowX !== 'visible'
   for (const element of document.querySelectorAll('main *, header *')) {

@@ -202,6 +202,19 @@ test('the page recommends to renew a card within 60 days of its expiry, until a 
   assert.match(migrated.words, /The plastic is activated\. .* 01 Current Reprint/)
 })
 
+test('the page of a virtual card says where its plastic will go, and converts it once', async () => {
+  const { publicToken } = await service.createCard({ cardType: 'Virtual' })
+  const { text, words } = await read(publicToken)
+  assert.ok(listActs(text).includes('convert'))
+  assert.match(words, /It goes to the address of the cardholder on record\. Chip, stripe and cash/)
+  const done = await submit(publicToken, 'convert')
+  assert.match(done.words, /The plastic is ordered, .* 01 Current Not activated Conversion/)
+  assert.match(done.words, /Activate The plastic can be used at once\./)
+  assert.ok(!listActs(done.text).includes('convert'))
+  const activated = await submit(publicToken, 'activate')
+  assert.match(activated.words, /The card is active\./)
+})
+
 test('a plastic that was made is cancelled from the page as one that did not reach the holder', async () => {
   const card = await physicalCard()
   await submit(card, 'reprint')
@@ -241,7 +254,15 @@ test('of the roles that read a card, only those of support are offered acts and 
     const isSupport = role === 'support' || role === 'support-lead'
     if (status === 200) assert.equal(listActs(text).includes('replace'), isSupport, role)
     if (isSupport) continue
-    for (const name of ['activate', 'migrate', 'renew', 'reprint', 'cancel-renewal', 'replace']) {
+    for (const name of [
+      'activate',
+      'migrate',
+      'renew',
+      'reprint',
+      'convert',
+      'cancel-renewal',
+      'replace',
+    ]) {
       const form = { ...fieldsOf(page, 'replace'), ...hiddenToken(text), reason: 'Why not' }
       const answer = await browser.send(`${url}/console/cards/${card}/${name}`, form)
       assert.equal(answer.status, 403, `${role} ${name}`)

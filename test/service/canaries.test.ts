@@ -231,6 +231,10 @@ before(async () => {
       await service.call('POST', `//cards/${ids.publicToken}/renew`, { ...asAdmin, body })
       return { ids, body: { reason: 'It is not worn' } }
     },
+    'POST /cards/:publicToken/convert': async () => ({
+      ids: await freshCard(),
+      body: { reason: 'The holder wants plastic' },
+    }),
     'POST /cards/:publicToken/replace': async () => ({
       ids: await freshCard(),
       body: { reason: 'It was lost', replacementReason: 'Lost' },

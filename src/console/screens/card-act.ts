@@ -20,6 +20,7 @@ export const actNames = [
   'cvv/unblock',
   'renew',
   'reprint',
+  'convert',
   'cancel-renewal',
   'replace',
 ] as const

@@ -17,7 +17,10 @@ type Successor = Extract<PossibleActs['replace'], { possible: true }>['successor
 /** The acts of card life. The service says which are possible, and what each of them will do. */
 export const lifeActs: Readonly<
   Record<
-    Extract<ActName, 'activate' | 'migrate' | 'renew' | 'reprint' | 'cancel-renewal' | 'replace'>,
+    Extract<
+      ActName,
+      'activate' | 'migrate' | 'renew' | 'reprint' | 'convert' | 'cancel-renewal' | 'replace'
+    >,
     CardAct
   >
 > = {
@@ -55,6 +58,16 @@ export const lifeActs: Readonly<
       `The card gets a copy of its plastic, valid until ${reprint.expiryDate}, with the same ` +
         `number and PIN. ${describeOrder(deliveredTo, reprint.current, card.cardStatusCode)}`,
     call: () => ({ path: 'renew', members: { renewStep: 'RenewWithSameExpiry' } }),
+  },
+  convert: {
+    name: 'Convert to plastic',
+    done: 'The plastic is ordered, listed under Plastics, and inactive until it is activated.',
+    isFor: ({ possible }) => possible.convert.possible,
+    hint: ({ possible: { convert } }) =>
+      convert.possible &&
+      `The card gets plastic that is valid until ${convert.expiryDate}, with the same number and ` +
+        `PIN. It goes to ${addressNames.address}. Chip, stripe and cash machines are declined ` +
+        'until it is activated; other purchases continue.',
   },
   'cancel-renewal': {
     name: 'Cancel plastic',
@@ -97,6 +110,8 @@ const hasWaitingPlastic = (facts: CardFacts): boolean =>
   findSelf(facts)?.plastics.some(({ state }) => state === 'Waiting') === true
 
 function describeActivation(facts: CardFacts): Content {
+  // An active card can be activated only for the plastic of its conversion.
+  if (facts.card.cardStatusCode === '00') return 'The plastic can be used at once.'
   const self = findSelf(facts)
   const open = facts.line.filter(
     ({ cardStatusCode, createdAt, retired }) =>

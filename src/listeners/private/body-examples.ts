@@ -48,6 +48,7 @@ export const bodyExamples: Readonly<Record<string, object>> = {
   activateCardAsOperator: act,
   renewCardAsOperator: { reason, renewStep: 'Renew' },
   cancelRenewalAsOperator: act,
+  convertCardAsOperator: act,
   replaceCardAsOperator: { reason, replacementReason: 'Lost' },
   unblockCards: { publicTokens: [publicToken], kind: 'pin', reason },
   revealCardholder: {},

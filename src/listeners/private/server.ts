@@ -80,6 +80,7 @@ const routes = [
   cardLifeActRoutes.possibleActsRoute,
   cardLifeActRoutes.successionActRoutes,
   cardLifeActRoutes.renewalActRoutes,
+  cardLifeActRoutes.conversionActRoute,
   cardActRoutes.unblockManyRoute,
   cardActRoutes.revealCardholderRoute,
   bureauRoutes.batchRoutes,

@@ -3,7 +3,7 @@ import type { OperatorReplacementReason } from '../../domain/replacement.ts'
 import type { Answer, RepeatableRequest } from '../idempotency/idempotency.ts'
 import type { CardContext } from './cards.ts'
 import { actorOn, composeNote, type Operator, type ReasonedAct } from './operator-acts.ts'
-import { cancelRenewal, renewCard } from './renewals.ts'
+import { cancelRenewal, convertCard, renewCard } from './renewals.ts'
 import { replaceCard, type Successor } from './replacements.ts'
 import { changeCardStatus } from './status.ts'
 
@@ -58,6 +58,22 @@ export async function cancelRenewalAsOperator(
   const actor = await actorOn(context, operator, publicToken)
   const note = composeNote(operator, reason)
   return cancelRenewal(context, actor, { publicToken, isNotReceived, note }, request)
+}
+
+/**
+ * Gives a virtual card plastic, which goes to the address of the cardholder.
+ * @throws as `convertCard`.
+ */
+export async function convertAsOperator(
+  context: CardContext,
+  operator: Operator,
+  { publicToken, reason }: ReasonedAct,
+  request: RepeatableRequest | null,
+): Promise<Answer<null>> {
+  const actor = await actorOn(context, operator, publicToken)
+  const note = composeNote(operator, reason)
+  const { replayed } = await convertCard(context, actor, { publicToken, note }, request)
+  return { result: null, replayed }
 }
 
 /** A replacement by an operator. */

@@ -10,7 +10,7 @@ import { findOwner } from '../../storage/cards/search.ts'
 import { type CardContext, statusNow } from './cards.ts'
 import { revealPersonalData } from './personal-data.ts'
 import * as rules from './renewal-rules.ts'
-import { planCancellation, planMigration, planRenewal } from './renewals.ts'
+import { planCancellation, planConversion, planMigration, planRenewal } from './renewals.ts'
 import { type ForeseenSuccessor, foreseeSuccessors } from './replacement-plan.ts'
 import { refuseMove } from './status.ts'
 
@@ -43,6 +43,12 @@ interface PossibleActs {
     readonly plasticNumber: number
     readonly notReceived: boolean
   }>
+  /** Gives a virtual card plastic, which goes to the address of the cardholder. */
+  readonly convert: Foreseen<{
+    readonly plasticNumber: number
+    /** `YYYY-MM-DD`, as that of the card. */
+    readonly expiryDate: string
+  }>
   /** By each reason that the status of the card allows. */
   readonly replace: Foreseen<{ readonly successors: ForeseenSuccessor[] }>
 }
@@ -66,7 +72,7 @@ export async function findPossibleActs(
   const code = statusNow(now, card)
   const order = (step: 'Renew' | 'RenewWithSameExpiry') =>
     foresee(() => foreseePlastic(now, card, step, today))
-  const [activate, renew, reprint, migrate, cancelRenewal, replace] = await Promise.all([
+  const [activate, renew, reprint, migrate, cancelRenewal, convert, replace] = await Promise.all([
     foresee(() => foreseeActivation(card, code, today)),
     order('Renew'),
     order('RenewWithSameExpiry'),
@@ -74,6 +80,10 @@ export async function findPossibleActs(
     foresee(async () => ({
       plasticNumber: await planCancellation(now, card, { isNotReceived: true, today }),
       notReceived: rules.isOnItsWay(card),
+    })),
+    foresee(async () => ({
+      plasticNumber: await planConversion(now, card, today),
+      expiryDate: card.expiryDate,
     })),
     foresee(() => foreseeReplacement(now, { clientId }, publicToken)),
   ])
@@ -94,6 +104,7 @@ export async function findPossibleActs(
     reprint,
     migrate,
     cancelRenewal,
+    convert,
     replace,
   }
 }

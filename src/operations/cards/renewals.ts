@@ -172,6 +172,7 @@ interface Conversion extends FreeTexts {
   readonly publicToken: PublicToken
   /** Where the plastic goes; by default to the address of the cardholder. */
   readonly fulfilment?: Address
+  readonly note?: cards.ChangeNote
 }
 
 /**
@@ -190,9 +191,7 @@ export const convertCard = (
     const { publicToken } = conversion
     const card = await findCard(context, requester, publicToken)
     const today = formatDate(context.now())
-    await refuseReplaced(context, card, today)
-    rules.refuseConversion(card, cards.lifeStatusNow(context, card))
-    const plasticNumber = rules.findNextPlasticNumber(card)
+    const plasticNumber = await planConversion(context, card, today)
     const { hsm } = context
     const { fulfilment } = conversion
     const result = {
@@ -204,7 +203,7 @@ export const convertCard = (
       ...pickActor(requester),
       publicToken,
       plasticNumber,
-      note: null,
+      note: await cards.sealNote(context, publicToken, conversion.note ?? {}),
       claim: await claimFor(result),
     }
     const isDone = await stored.orderPlastic(context.database, act, {
@@ -224,6 +223,21 @@ export const convertCard = (
     })
     return { isDone, result }
   })
+
+/**
+ * Returns the number of the plastic that a conversion orders.
+ * @param today `YYYY-MM-DD`
+ * @throws as {@link convertCard}.
+ */
+export async function planConversion(
+  context: Pick<cards.CardContext, 'database' | 'now'>,
+  card: stored.CardToRenew,
+  today: string,
+): Promise<number> {
+  await refuseReplaced(context, card, today)
+  rules.refuseConversion(card, cards.lifeStatusNow(context, card))
+  return rules.findNextPlasticNumber(card)
+}
 
 /**
  * Activates the plastic of a converted card.

@@ -158,6 +158,42 @@ test('an operator activates the plastic of a converted card, which unfreezing do
   )
 })
 
+test('an operator converts a virtual card once, on record with the reason, for the address on record', async () => {
+  const { publicToken } = await service.createCard({ cardProduct: 2001 }, { as: 'otherClient' })
+  const { convert } = await foresee(publicToken)
+  assert.deepEqual(
+    [convert.possible, convert.plasticNumber, convert.expiryDate],
+    [true, 1, '2035-03-31'],
+  )
+  const given = { ...operator, body: { reason }, headers: { 'idempotency-key': randomUUID() } }
+  for (const replayed of [undefined, 'true']) {
+    const answer = await service.call('POST', `//cards/${publicToken}/convert`, given)
+    assert.deepEqual([answer.status, answer.text], [204, ''])
+    assert.equal(answer.headers['idempotency-replayed'], replayed)
+  }
+  const [converted, ...others] = await listChanges(publicToken)
+  assert.deepEqual(
+    [converted?.type, converted?.by.id, converted?.reason],
+    ['card.converted', 'demo-admin', reason],
+  )
+  assert.deepEqual(
+    others.map(({ type }) => type),
+    ['card.created'],
+  )
+  const entries = await listEntries(publicToken)
+  assert.deepEqual(
+    entries.slice(-1).map(({ act: name, client }) => [name, client]),
+    [['card.converted', 'demo-admin']],
+  )
+  const { activate, convert: again, deliveredTo } = await foresee(publicToken)
+  assert.deepEqual(
+    [activate.possible, again.code, deliveredTo],
+    [true, 'conversion_not_supported', 'address'],
+  )
+  const refused = await act(publicToken, 'convert')
+  assert.deepEqual([refused.status, refused.json.code], [422, 'conversion_not_supported'])
+})
+
 test('an operator renews a card, cancels the plastic and migrates another, each with its reason', async () => {
   const card = await physicalCard({ expiryDate: '2031-05' })
   await done(card, 'renew')
@@ -247,6 +283,8 @@ test('an operator sends a card to no other address, and chooses neither PIN nor 
     const refused = await act(card, 'replace', body)
     assert.equal(refused.status, 422, JSON.stringify(members))
   }
+  const { publicToken: virtual } = await service.createCard({ cardType: 'Virtual' })
+  assert.equal((await act(virtual, 'convert', { reason, fulfilment: address })).status, 422)
   for (const members of [{ activateNow: true }, { expiryDate: '2033-01' }, { freetext1: 'x' }]) {
     assert.equal((await act(card, 'renew', { reason, ...members })).status, 422)
   }
@@ -255,7 +293,7 @@ test('an operator sends a card to no other address, and chooses neither PIN nor 
 
 test('each act needs a reason without a card number, and a card that exists', async () => {
   const card = await physicalCard()
-  for (const name of ['activate', 'renew', 'cancel-renewal', 'replace']) {
+  for (const name of ['activate', 'renew', 'cancel-renewal', 'convert', 'replace']) {
     for (const given of ['', 'x'.repeat(201), 'card 4000 0012 3456 7899', 'a\u202eb']) {
       const body = { reason: given, ...(name === 'replace' && { replacementReason: 'Lost' }) }
       assert.equal((await act(card, name, body)).status, 422, `${name} ${given}`)

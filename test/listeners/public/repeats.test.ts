@@ -285,6 +285,10 @@ const samples: Readonly<Record<string, () => Promise<Sample>>> = {
     await administer('POST', `/cards/${publicToken}/renew`, body)
     return { path: `//cards/${publicToken}/cancel-renewal`, body: { reason: 'It is not worn' } }
   },
+  'POST /cards/:publicToken/convert': async () => ({
+    path: `//cards/${(await service.createCard()).publicToken}/convert`,
+    body: { reason: 'The holder wants plastic' },
+  }),
   'POST /cards/:publicToken/replace': async () => ({
     path: `//cards/${(await service.createCard()).publicToken}/replace`,
     body: { reason: 'It was lost', replacementReason: 'Lost' },

@@ -52,6 +52,7 @@ const routesThatChange: Readonly<Record<string, NeedsTwo | string>> = {
   'POST /cards/:publicToken/activate': one.card,
   'POST /cards/:publicToken/renew': one.card,
   'POST /cards/:publicToken/cancel-renewal': one.card,
+  'POST /cards/:publicToken/convert': one.card,
   'POST /cards/:publicToken/replace': one.card,
   'POST /keys': 'A key that is made here is known to nobody.',
   'POST /keys/:key/rotate': 'A key that is made here is known to nobody.',

@@ -319,8 +319,8 @@ export interface paths {
         };
         /**
          * Read the possible acts on a card
-         * @description What activating, renewing and replacing the card would do now, or why it
-         *     would be refused.
+         * @description What activating, renewing, converting and replacing the card would do now,
+         *     or why it would be refused.
          */
         readonly get: operations["readPossibleActs"];
         readonly put?: never;
@@ -409,6 +409,27 @@ export interface paths {
          *     returned. With `notReceived`, a plastic that was lost on its way is cancelled, too.
          */
         readonly post: operations["cancelRenewalAsOperator"];
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/cards/{publicToken}/convert": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly get?: never;
+        readonly put?: never;
+        /**
+         * Give a virtual card of any client plastic
+         * @description As a client converts its card. The plastic goes to the address of the
+         *     cardholder, and is declined until it is activated.
+         */
+        readonly post: operations["convertCardAsOperator"];
         readonly delete?: never;
         readonly options?: never;
         readonly head?: never;
@@ -5010,6 +5031,27 @@ export interface components {
                 readonly code: string;
                 readonly detail?: string;
             };
+            /**
+             * @description The plastic that a virtual card would get. It goes to the address of the
+             *     cardholder.
+             */
+            readonly convert: {
+                /** @constant */
+                readonly possible: true;
+                /** @example 1 */
+                readonly plasticNumber: number;
+                /**
+                 * Format: date
+                 * @example 2030-11-30
+                 */
+                readonly expiryDate: string;
+            } | {
+                /** @constant */
+                readonly possible: false;
+                /** @description The code of the problem that the act would answer. */
+                readonly code: string;
+                readonly detail?: string;
+            };
             /** @description What each reason that the status allows would do. */
             readonly replace: {
                 /** @constant */
@@ -7770,6 +7812,27 @@ export interface operations {
                             readonly code: string;
                             readonly detail?: string;
                         };
+                        /**
+                         * @description The plastic that a virtual card would get. It goes to the
+                         *     address of the cardholder.
+                         */
+                        readonly convert: {
+                            /** @enum {boolean} */
+                            readonly possible: true;
+                            /** @example 1 */
+                            readonly plasticNumber: number;
+                            /**
+                             * Format: date
+                             * @example 2030-11-30
+                             */
+                            readonly expiryDate: string;
+                        } | {
+                            /** @enum {boolean} */
+                            readonly possible: false;
+                            /** @description The code of the problem that the act would answer. */
+                            readonly code: string;
+                            readonly detail?: string;
+                        };
                         /** @description What each reason that the status allows would do. */
                         readonly replace: {
                             /** @enum {boolean} */
@@ -8174,6 +8237,97 @@ export interface operations {
              * @description `validation_failed`: The request has members that are not valid.
              *
              *     `idempotency_key_reused`: This Idempotency-Key belongs to another request.
+             */
+            readonly 422: {
+                headers: {
+                    readonly "X-Request-Id": components["headers"]["X-Request-Id"];
+                    readonly "Api-Version": components["headers"]["Api-Version"];
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            readonly 429: components["responses"]["RateLimited"];
+            readonly 500: components["responses"]["InternalError"];
+            readonly 503: components["responses"]["Unavailable"];
+        };
+    };
+    readonly convertCardAsOperator: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: {
+                /**
+                 * @description Any 1 to 255 visible ASCII characters, new for each new request. A
+                 *     repeat with the same key returns the first 2xx answer for 24 hours, and has
+                 *     no second effect.
+                 */
+                readonly "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
+            readonly path: {
+                readonly publicToken: string;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody: {
+            readonly content: {
+                /**
+                 * @example {
+                 *       "reason": "The cardholder called and was identified."
+                 *     }
+                 */
+                readonly "application/json": components["schemas"]["Reason"];
+            };
+        };
+        readonly responses: {
+            /** @description No content. */
+            readonly 204: {
+                headers: {
+                    readonly "X-Request-Id": components["headers"]["X-Request-Id"];
+                    readonly "Api-Version": components["headers"]["Api-Version"];
+                    readonly "Idempotency-Replayed": components["headers"]["Idempotency-Replayed"];
+                    readonly RateLimit: components["headers"]["RateLimit"];
+                    readonly "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    readonly [name: string]: unknown;
+                };
+                content?: never;
+            };
+            readonly 400: components["responses"]["MalformedRequest"];
+            readonly 401: components["responses"]["Unauthenticated"];
+            readonly 403: components["responses"]["InsufficientScope"];
+            readonly 404: components["responses"]["CardNotFound"];
+            /**
+             * @description `idempotency_key_in_use`: A request with this Idempotency-Key is still
+             *     running.
+             *
+             *     `card_closed`: The card is closed permanently.
+             *
+             *     `card_already_replaced`: The card is already replaced.
+             *
+             *     `card_status_conflict`: The card cannot move to this status.
+             *
+             *     `too_many_plastics`: The card has had too many plastics.
+             */
+            readonly 409: {
+                headers: {
+                    readonly "X-Request-Id": components["headers"]["X-Request-Id"];
+                    readonly "Api-Version": components["headers"]["Api-Version"];
+                    readonly "Retry-After": components["headers"]["Retry-After"];
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            readonly 413: components["responses"]["BodyTooLarge"];
+            readonly 415: components["responses"]["UnsupportedMediaType"];
+            readonly 421: components["responses"]["MisdirectedRequest"];
+            /**
+             * @description `validation_failed`: The request has members that are not valid.
+             *
+             *     `idempotency_key_reused`: This Idempotency-Key belongs to another request.
+             *
+             *     `conversion_not_supported`: The card cannot be converted.
              */
             readonly 422: {
                 headers: {

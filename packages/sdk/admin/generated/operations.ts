@@ -26,6 +26,7 @@ export const operationTable = {
   changeProduct: { method: 'PATCH', path: '/products/{productId}', calls: 'keyed' },
   clearPayments: { method: 'POST', path: '/network/clearings', calls: 'once' },
   confirmClient: { method: 'POST', path: '/clients/{clientId}/confirm', calls: 'keyed' },
+  convertCardAsOperator: { method: 'POST', path: '/cards/{publicToken}/convert', calls: 'keyed' },
   countAuthorizations: { method: 'GET', path: '/figures/authorizations', calls: 'reads' },
   countAuthorizationsByClient: {
     method: 'GET',

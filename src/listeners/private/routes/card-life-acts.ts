@@ -20,8 +20,8 @@ export function possibleActsRoute({ app, cards }: PrivateApi): void {
         operationId: 'readPossibleActs',
         summary: 'Read the possible acts on a card',
         description:
-          'What activating, renewing and replacing the card would do now, or why it would be ' +
-          'refused.',
+          'What activating, renewing, converting and replacing the card would do now, or why it ' +
+          'would be refused.',
         tags,
         params,
         response: { 200: schemas.PossibleActsSchema },
@@ -152,6 +152,42 @@ export function renewalActRoutes({ app, cards }: PrivateApi): void {
       const act = { publicToken: parsePublicToken(request), reason, isNotReceived }
       const operator = operatorOnCards(request)
       const answer = await acts.cancelRenewalAsOperator(cards, operator, act, repeatable(request))
+      return noContent(reply, answer)
+    },
+  )
+}
+
+/** Gives a virtual card of any client plastic, with a reason. */
+export function conversionActRoute({ app, cards }: PrivateApi): void {
+  app.post(
+    '/cards/:publicToken/convert',
+    {
+      config: {
+        ...supportAct,
+        problems: [
+          'card_closed',
+          'card_already_replaced',
+          'card_status_conflict',
+          'too_many_plastics',
+          'conversion_not_supported',
+        ],
+      },
+      schema: {
+        operationId: 'convertCardAsOperator',
+        summary: 'Give a virtual card of any client plastic',
+        description:
+          'As a client converts its card. The plastic goes to the address of the cardholder, and ' +
+          'is declined until it is activated.',
+        tags,
+        params,
+        body: ReasonSchema,
+        response: { 204: NothingSchema },
+      },
+    },
+    async (request, reply) => {
+      const act = { publicToken: parsePublicToken(request), reason: request.body.reason }
+      const operator = operatorOnCards(request)
+      const answer = await acts.convertAsOperator(cards, operator, act, repeatable(request))
       return noContent(reply, answer)
     },
   )

@@ -110,6 +110,10 @@ export const PossibleActsSchema = Type.Object({
     },
     'The plastic that would be cancelled.',
   ),
+  convert: foreseen(
+    { plasticNumber, expiryDate: date },
+    'The plastic that a virtual card would get. It goes to the address of the cardholder.',
+  ),
   replace: foreseen(
     { successors: Type.Array(ForeseenSuccessorSchema) },
     'What each reason that the status allows would do.',

@@ -19,7 +19,7 @@ suite('with a sandbox that runs', () => {
 
   const linkIn = (text: string): string => /^ {2}(http\S+)$/m.exec(text)?.[1] ?? ''
 
-  test('nobody is signed in at first, and a command as a person says what to do', async () => {
+  test('without a sign-in, a command as a person says how to sign in', async () => {
     const { code, stderr } = await pinfold(env, 'keys', 'list', '--as-person')
     assert.equal(code, 2)
     assert.match(stderr, /Run pinfold sign-in/)
@@ -63,7 +63,7 @@ suite('with a sandbox that runs', () => {
     }
   })
 
-  test('an answer that was not asked for signs nobody in', async () => {
+  test('an unrequested answer starts no session', async () => {
     const signIn = startPinfold(env, ['sign-in', '--as', 'auditor'])
     await until(() => linkIn(signIn.stderr()) !== '', 60_000)
     const callback = new URL(linkIn(signIn.stderr())).searchParams.get('redirect_uri')
@@ -73,7 +73,7 @@ suite('with a sandbox that runs', () => {
     assert.match(stderr, /The sign-in failed/)
   })
 
-  test('nobody is signed in as somebody whom the sandbox does not have', async () => {
+  test('a name that the sandbox does not have cannot sign in', async () => {
     const { code, stderr } = await pinfold(env, 'sign-in', '--as', 'boss')
     assert.deepEqual([code, /no person with the name boss/.test(stderr)], [2, true])
   })

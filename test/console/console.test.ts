@@ -244,7 +244,7 @@ const send = async (
   })
 }
 
-test('what pages load is there for anybody by its name alone, also after it could not be read', async () => {
+test('assets of pages need no sign-in, and are found again after they could not be read', async () => {
   const console = openConsole(database)
   const ask = (name: string) => show(console, { host }, `/console/assets/${name}`)
   readAssets = () => {
@@ -418,7 +418,7 @@ suite('an act', () => {
     }
   })
 
-  test('of somebody who is signed out by now does nothing', async () => {
+  test('of a person that has signed out does nothing', async () => {
     const console = openConsole(database)
     const answer = await send(
       console,

@@ -78,7 +78,7 @@ test('a token of scopes gives none beside those of the roles, and no group gives
   assert.deepEqual([...caller.scopes], [])
 })
 
-test('what names nobody, or is no access token, is refused', async () => {
+test('a token that names no person, or is no access token, is refused', async () => {
   for (const claims of [{ groups: ['admin'] }, { ...lead, sub: '' }, { ...lead, sub: 7 }]) {
     await assert.rejects(verify(claims), { code: 'unauthenticated' })
   }

@@ -48,14 +48,14 @@ suite('in a sandbox', () => {
     }
   })
 
-  test('what is no link signs nobody in', async () => {
+  test('a text that is no link starts no session', async () => {
     for (const as of ['x', 'vera-viewer', 'A'.repeat(43)]) {
       const page = await openBrowser().visit(`${url}/console/sign-in?as=${as}`)
       assert.match(page.text, /Follow one of the links that the start printed/)
     }
   })
 
-  test('whoever comes without a link chooses a person, and gets to the asked page', async () => {
+  test('a visitor without a link chooses a person, and gets to the requested page', async () => {
     const browser = openBrowser()
     const page = await browser.visit(`${url}/console/search?text=1`)
     assert.match(page.text, /<link rel="stylesheet" href="\/console\/assets\/console.css">/)

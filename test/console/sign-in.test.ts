@@ -195,7 +195,7 @@ suite('a sign-in', () => {
     assert.ok(!(await isSignedIn(attacker)))
   })
 
-  test('gives a secret that nobody had before, and ends the session that was open there', async () => {
+  test('gives a new secret, and ends the session that was open there', async () => {
     const browser = await signIn()
     const first = browser.cookies.get(sessionCookie())
     await browser.visit(`${url}/console/sign-in?again=yes`)
@@ -211,7 +211,7 @@ suite('a sign-in', () => {
     assert.notEqual(planted.cookies.get(sessionCookie())?.value, 'A'.repeat(43))
   })
 
-  test('of somebody without a role here is refused, and is on record with who it was', async () => {
+  test('of a person without a role is refused, and recorded with the name of the person', async () => {
     issuer.people.set('eve', { name: 'Eve', teams: ['canteen'] })
     issuer.next = 'eve'
     const browser = openBrowser()
@@ -232,7 +232,7 @@ suite('a sign-in', () => {
     assert.match(acts[0]?.details ?? '', /"reason":"no_role".*"subject":"eve"/)
   })
 
-  test('that the issuer refuses signs nobody in, and shows nothing of what is said as markup', async () => {
+  test('that the issuer refuses starts no session, and shows none of the issuer’s text as markup', async () => {
     issuer.next = null
     const page = await openBrowser().visit(`${url}/console`)
     assert.equal(page.status, 403)
@@ -483,7 +483,7 @@ suite('a token of a person', () => {
   })
 })
 
-test('nobody calls the private listener as a person by the scheme of this process', async () => {
+test('no outside caller uses the private listener as a person by the scheme of this process', async () => {
   for (const handle of ['', 'x', 'A'.repeat(43)]) {
     const answer = await fetch(`${url}/people`, { headers: { authorization: `Person ${handle}` } })
     assert.equal(answer.status, 401)

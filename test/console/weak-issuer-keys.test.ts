@@ -6,7 +6,7 @@ import { exponentOneJwk, forgeJwt } from '../support/weak-rsa-keys.ts'
 const issuer = 'https://people.test'
 
 for (const jwksUri of [`${issuer}/keys`, 'https://People.test:443/keys']) {
-  test(`nobody signs in by an ID token that a weak key at ${jwksUri} verifies`, () =>
+  test(`no person signs in by an ID token that a weak key at ${jwksUri} verifies`, () =>
     signInByWeakKey(jwksUri))
 }
 

@@ -92,7 +92,7 @@ test('an unknown operation is skipped and named', async () => {
   assert.match(printed, /own-001.*constructor/)
 })
 
-test('a file whose computations nobody published fails', async () => {
+test('a file without published computations fails', async () => {
   const derived = { ...cmac, provenance: 'derived' }
   assert.equal((await run(derived)).failed, 1)
   assert.equal((await run({ ...derived, provenance: 'policy' })).failed, 0)

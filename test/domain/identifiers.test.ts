@@ -36,7 +36,7 @@ test('a text names a product in one way only', () => {
   for (const other of [...others, '2147483648']) assert.equal(parseProductId(other), null, other)
 })
 
-test('what nobody has looked at does not compile as a token or as a product’s id', () => {
+test('an unchecked value does not compile as a token or as a product’s id', () => {
   // @ts-expect-error A text is no token before it is parsed.
   const token: PublicToken = '4820117360'
   // @ts-expect-error Nor is a number the id of a product.

@@ -118,7 +118,7 @@ test('a simulation under an idempotency key spends once, and another PIN retires
   assert.deepEqual((await simulate({ pin })).json.pin, { result: 'mismatch', remainingTries: 1 })
 })
 
-test('nobody can become the simulator’s network, and no token names it', async () => {
+test('no client can become the simulator’s network, and no token names it', async () => {
   const answer = await service.call('POST', '//oauth/token', {
     token: null,
     payload: 'grant_type=client_credentials&client_id=sandbox-simulator&client_secret=x',

@@ -83,7 +83,7 @@ test('a handle that was not read is good for nothing after its call', async () =
   await assert.rejects(calls.verifier.verify(headers[0]), { code: 'unauthenticated' })
 })
 
-test('whoever else uses the scheme is nobody, by whatever handle', async () => {
+test('an outside caller with the scheme is refused, by whatever handle', async () => {
   for (const header of ['InProcess', 'InProcess ', 'inprocess x', `InProcess ${'A'.repeat(43)}`]) {
     const answer = await service.privateServer.inject({
       method: 'GET',

@@ -253,7 +253,7 @@ suite('on a PostgreSQL server', { skip: postgres.leftOut }, () => {
     assert.ok(!starting.stdout().includes('Pinfold is ready'))
   })
 
-  test('it is ready when all are; nobody else gets its ports; kill -9 of it takes the others with it', async () => {
+  test('it is ready when all processes are, keeps its ports, and takes the others with it at kill -9', async () => {
     const again = await startUntilReady(options)
     const pids = [1, 2].map((number) => readyPids(again, number).at(-1) ?? 0)
     assert.deepEqual(pids.map(isThere), [true, true])

@@ -57,8 +57,9 @@ test('a data directory outlives whatever becomes of the programs on it', async (
     program = await start()
     other.kill('SIGKILL')
   })
-  await t.test('after kill -9 what was not delivered is at once: nobody else can hold it', () =>
-    provesDelivery(receiver),
+  await t.test(
+    'after kill -9 undelivered events are delivered at once: no other process can hold them',
+    () => provesDelivery(receiver),
   )
   for (const killAfter of isNightly ? [7, 40] : [20]) {
     await t.test(killTitle, async () => {

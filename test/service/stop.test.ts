@@ -79,7 +79,7 @@ const untilRefused = async (url: string): Promise<void> => {
   );
 }
 
-test('npm start hands SIGTERM on: whoever stops npm leaves no server behind', {
+test('npm start passes SIGTERM on, so that the end of npm leaves no server behind', {
   timeout: 120_000,
 }, async () => {
   const program = await startProgram({ words: ['npm', 'start'] })

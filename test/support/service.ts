@@ -51,12 +51,12 @@ export type TestServiceOptions = {
 /** Who asks for a token: names of `sandbox.json`. */
 export type CallerName = 'client' | 'otherClient' | 'network' | 'admin'
 
-/** Somebody who may approve, where there is no person in `sandbox.json`. */
+/** A person that may approve, for a sandbox without people in `sandbox.json`. */
 const approver = {
   personId: `person-${'7'.repeat(40)}`,
   issuer: 'https://people.test',
   subject: 'approver',
-  name: 'Somebody who approves',
+  name: 'Approver',
   roles: ['security-officer'],
 } as const
 

@@ -77,7 +77,7 @@ suite('the demo', { skip: chromium.leftOut }, () => {
     assert.ok(pan.length === 16)
   })
 
-  test('no digits are announced: what is read aloud by itself says only that they are there', async () => {
+  test('no digits are announced: live regions only say that the details are shown', async () => {
     await visitInstead(visit, desk)
     const { devtools, page } = visit
     await openDemo(page, sandbox.baseUrl)
@@ -99,7 +99,7 @@ suite('the demo', { skip: chromium.leftOut }, () => {
     assert.equal(String(number?.value?.value ?? '').replaceAll(/\s/g, ''), pan)
   })
 
-  test('the page keeps nothing from anybody and fits its window, small or wide, light or dark', async () => {
+  test('the page has no accessibility fault and fits its window, small or wide, light or dark', async () => {
     const { page } = await chromium.visit({ viewport: { width: 360, height: 860 } })
     // Opened for the checker alone, which cannot see into a closed tree.
     await page.addInitScript(() => {

@@ -38,7 +38,7 @@ suite('the documents', { skip: chromium.leftOut }, () => {
     '/problems/weak_pin',
   ]
 
-  test('keep nothing from anybody and fit their window, small or wide, light or dark', async () => {
+  test('have no accessibility fault and fit their window, small or wide, light or dark', async () => {
     const { complaints, page } = visit
     for (const address of addresses) {
       await page.setViewportSize({ width: 1280, height: 900 })

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { readOnce } from '../../web/site/read-once.ts'
 
-test('what is read when somebody first asks is read once for all, and again only where it failed', async () => {
+test('a value is read at its first use, once for all callers, and again only after a failure', async () => {
   let reads = 0
   const read = readOnce(async () => {
     reads += 1

@@ -110,7 +110,7 @@ suite('a PKCS#11 token that goes away', { skip: softHsm.leftOut }, () => {
     assert.ok(!(await processes()).includes(pid))
   })
 
-  test('a module that hangs is given up after 5 s and replaced; whoever waits blocks nobody', async () => {
+  test('a module that hangs is given up after 5 s and replaced, and the wait for it blocks no other work', async () => {
     const pid = await findProcess()
     process.kill(pid, 'SIGSTOP')
     let turns = 0

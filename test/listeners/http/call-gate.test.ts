@@ -61,7 +61,7 @@ test('a second one that closes the gate waits for the first, or is told at once'
   assert.equal(await second, true)
 })
 
-test('a gate opens itself if whoever closed it is lost', async () => {
+test('a gate opens itself if the process that closed it is lost', async () => {
   const gate = createCallGate({ ...times, closedMostMs: 10 })
   await gate.close(true)
   const waits = setInterval(() => undefined, 1_000)

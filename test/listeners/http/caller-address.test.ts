@@ -173,7 +173,7 @@ test('behind a trusted proxy each caller answers for itself, whatever it writes 
   assert.equal(await guess(proxied, '127.0.0.12', '127.0.0.11'), 401)
 })
 
-test('whoever is no trusted proxy speaks for nobody but itself', async () => {
+test('a caller that is no trusted proxy speaks for itself only', async () => {
   await untilRefused((time) => guess(direct, '127.0.0.21', `192.0.2.${time}`))
   assert.equal(await guess(direct, '127.0.0.22', '127.0.0.21'), 401)
 })

@@ -101,7 +101,7 @@ test('a connection is kept for KEEP_ALIVE_SECONDS between two requests', async (
   assert.deepEqual(await kept({ KEEP_ALIVE_SECONDS: '620' }), [620_000, 620_000])
 })
 
-test('two Authorization headers are refused: whoever stands in front may have judged the other', async () => {
+test('two Authorization headers are refused: a proxy may have checked the other one', async () => {
   const bearer = `Authorization: Bearer ${await service.token()}\r\n`
   const path = get('/thr/processor/products', bearer)
   assert.equal(statusOf(await exchange(path)), 200)
@@ -121,7 +121,7 @@ test('a body that is longer than its limit is refused while it arrives in pieces
   assert.deepEqual([statusOf(answer), documentOf(answer).code], [413, 'body_too_large'])
 })
 
-test('a caller that goes away in the middle of its body harms nobody', async () => {
+test('a caller that disconnects in the middle of its body harms no other call', async () => {
   const token = await service.token()
   for (let time = 0; time < 5; time += 1) {
     const socket = connect(findPorts(service).public, '127.0.0.1')
@@ -290,7 +290,7 @@ test('a request that does not arrive within 10 s ends its connection, plain or T
   }
 })
 
-test('an answer that nobody reads ends its connection, while a stream without events lives on', async () => {
+test('an unread answer ends its connection, while a stream without events lives on', async () => {
   const reader = openPlain(service)
   const stream = openPlain(service)
   const bearer = `Authorization: Bearer ${await service.token()}`

@@ -156,7 +156,7 @@ test('an open stream keeps no call of its client waiting', async () => {
   stream.destroy()
 })
 
-test('calls whose bodies are still on their way keep nobody waiting, whoever sends them', async () => {
+test('calls with bodies that are still on their way delay no other calls, whatever their sender', async () => {
   // Of all clients together four calls are in work at once.
   const service = await openTestService({ env: { CALLS_IN_FLIGHT: '2' } })
   await service.publicServer.listen({ port: 0, host: '127.0.0.1' })

@@ -72,7 +72,7 @@ const untilRefused = async (
   return assert.fail('It was never refused.')
 }
 
-test('whoever guesses at the secret of a client takes nothing from that client', async () => {
+test('guesses at the secret of a client take nothing from the limits of that client', async () => {
   const client = rightSecretOf(await openTestService({ env: narrow }))
   const [stranger, own] = [newAddress(), newAddress()]
   await untilRefused(() => ask(stranger, wrong(client.client_id)), 401)

@@ -296,7 +296,7 @@ onEachEngine((engine) => {
     assert.match(metrics.text, new RegExp(`link="${link.linkName}",type="other",outcome="12"} 2`))
   })
 
-  test('what nobody foresaw is answered 96, and the link goes on', async () => {
+  test('an unforeseen fault is answered 96, and the link continues', async () => {
     const card = await issueCard(service)
     const { database } = service
     const { change } = database

@@ -69,7 +69,7 @@ test('a keep-alive of length zero is no message', async () => {
   wire.close()
 })
 
-test('answers that nobody asked for are counted, and end nothing', async () => {
+test('unrequested answers are counted, and end nothing', async () => {
   const wire = await connectSignedOn()
   const { framing, layout } = wire.profile
   const fields = { 7: '1122170000', 11: nextTrace(), 39: '00', 70: '301' }

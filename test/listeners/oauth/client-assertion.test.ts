@@ -129,7 +129,7 @@ test('an assertion signed with a shared secret or not at all is refused', async 
   }
 })
 
-test('a registered key that cannot be used lets nobody in, and says nothing of itself', async () => {
+test('an unusable registered key authenticates no client, and its fault is not disclosed', async () => {
   const jwks = JSON.stringify({ keys: [{ kty: 'oct', k: 'AAAA' }] })
   await register(running.database, { clientId: 'broken', jwks })
   const { body } = await ask(await assertion({ claims: { iss: 'broken', sub: 'broken' } }))

@@ -154,7 +154,7 @@ test('the key of a first administrator that the file puts back counts as another
   assert.equal(row?.recent, true)
 })
 
-test('a set that could make one person two is refused before anybody is registered', async () => {
+test('a key set that could make one person two is refused before the registration', async () => {
   const jwk = administratorJwk('ana')
   for (const [keys, why] of [
     [[jwk, { ...jwk, kid: 'bo' }], /twice/],

@@ -67,7 +67,7 @@ suite('an audit log that is signed', () => {
     assert.equal(keys.headers['access-control-allow-origin'], '*')
   })
 
-  test('shows tiles from which anybody computes the root that is signed', async () => {
+  test('shows tiles from which every reader computes the signed root', async () => {
     const { checkpoint } = await signedCheckpoint(service)
     const read = async (level: number, index: number) => {
       const hashes = Math.floor(size / 256 ** level)
@@ -102,7 +102,7 @@ suite('an audit log that is signed', () => {
     }
   })
 
-  test('lets nobody keep a tile of the log in use without asking again: a successor has others there', async () => {
+  test('lets no cache keep a tile of the log in use without asking again: a successor has other tiles', async () => {
     for (const level of [0, 'entries'] as const) {
       const tile = await ask(service, tilePath(level, 0))
       const numbered = await ask(service, `logs/1/${tilePath(level, 0)}`)

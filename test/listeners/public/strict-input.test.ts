@@ -302,7 +302,7 @@ test('the type of every problem leads to its page on the listener that answered'
   }
 })
 
-test('text that nobody sees is refused in a body also where no schema says so', async () => {
+test('invisible text is refused in a body, also where no schema says so', async () => {
   const jwk = { kty: 'EC', crv: 'P-256', x: 'a', y: 'b' }
   const body = { clientId: 'with-key', clientName: 'K', kind: 'client', scopes: ['cards.read'] }
   for (const text of ['\u0000', 'a\u0007', '\ud800', '\u202e']) {

@@ -6,11 +6,11 @@ import type { Person } from '../../../src/domain/person.ts'
 import { expireApprovals } from '../../../src/operations/approvals/decide.ts'
 import { ageApproval, setRequester } from '../../support/builders.ts'
 import { openTestService, type TestService } from '../../support/service.ts'
-import { callAs, carryOut, newJwks, somebody, stepsOf } from './people.ts'
+import { callAs, carryOut, makePerson, newJwks, stepsOf } from './people.ts'
 
-const sue = somebody('sue', 'security-officer')
-const sol = somebody('sol', 'security-officer')
-const kim = somebody('kim', 'key-officer')
+const sue = makePerson('sue', 'security-officer')
+const sol = makePerson('sol', 'security-officer')
+const kim = makePerson('kim', 'key-officer')
 
 let drawn = 0
 const newAdministrator = () => {
@@ -72,14 +72,14 @@ suite('an installation where a new administrator needs another person', () => {
 
   test('refuses an approval by the requester from any session and under any id', async () => {
     const asked = await ask()
-    const elsewhere = { ...somebody('sue', 'security-officer'), name: 'Another device' }
-    const disguised = { ...sue, personId: somebody('other', 'viewer').personId }
+    const elsewhere = { ...makePerson('sue', 'security-officer'), name: 'Another device' }
+    const disguised = { ...sue, personId: makePerson('other', 'viewer').personId }
     for (const person of [sue, elsewhere, disguised]) {
       const answer = await approve(person, asked)
       assert.deepEqual([answer.status, answer.body.code], [403, 'same_person'])
     }
     // The same subject of another issuer is somebody else.
-    const other = somebody('sue', 'security-officer', { at: 'https://elsewhere.example' })
+    const other = makePerson('sue', 'security-officer', { at: 'https://elsewhere.example' })
     assert.equal((await approve(other, asked)).status, 200)
   })
 
@@ -110,11 +110,11 @@ suite('an installation where a new administrator needs another person', () => {
 
   test('refuses who has not signed in within five minutes', async () => {
     const asked = await ask()
-    const stale = somebody('sol', 'security-officer', { seconds: 301 })
+    const stale = makePerson('sol', 'security-officer', { seconds: 301 })
     const answer = await approve(stale, asked)
     assert.deepEqual([answer.status, answer.body.code], [401, 'login_too_old'])
     assert.equal(
-      (await approve(somebody('sol', 'security-officer', { seconds: 290 }), asked)).status,
+      (await approve(makePerson('sol', 'security-officer', { seconds: 290 }), asked)).status,
       200,
     )
   })
@@ -123,7 +123,7 @@ suite('an installation where a new administrator needs another person', () => {
     const asked = await ask()
     const answer = await approve(kim, asked)
     assert.deepEqual([answer.status, answer.body.code], [403, 'insufficient_scope'])
-    const auditor = await approve(somebody('ada', 'auditor'), asked)
+    const auditor = await approve(makePerson('ada', 'auditor'), asked)
     assert.deepEqual([auditor.status, auditor.body.code], [403, 'insufficient_scope'])
   })
 
@@ -133,7 +133,7 @@ suite('an installation where a new administrator needs another person', () => {
     const answer = await approve(sol, swapped)
     assert.deepEqual([answer.status, answer.body.code], [409, 'payload_hash_mismatch'])
     assert.equal((await approve(sol, asked)).status, 200)
-    const again = await approve(somebody('sam', 'security-officer'), asked)
+    const again = await approve(makePerson('sam', 'security-officer'), asked)
     assert.deepEqual([again.status, again.body.code], [409, 'approval_over'])
   })
 
@@ -151,7 +151,7 @@ suite('an installation where a new administrator needs another person', () => {
     assert.equal((await approve(sol, asked)).body.code, 'approval_over')
   })
 
-  test('ends what nobody approved within 24 hours', async () => {
+  test('ends a request that was not approved within 24 hours', async () => {
     const [asked, other] = [await ask(), await ask()]
     await ageApproval(service.database, asked.approvalId, '23 hours 59 minutes')
     assert.equal((await approve(sol, asked)).status, 200)
@@ -172,7 +172,7 @@ suite('an installation where a new administrator needs another person', () => {
       const path = `/approvals/${asked.approvalId}`
       const answers = await Promise.all([
         approve(sol, asked),
-        approve(somebody('sam', 'security-officer'), asked),
+        approve(makePerson('sam', 'security-officer'), asked),
         callAs(service, sue, 'POST', `${path}/withdraw`),
         callAs(service, sol, 'POST', `${path}/refuse`, { body: { reason: 'No need' } }),
       ])
@@ -204,7 +204,7 @@ suite('an installation where a new administrator needs another person', () => {
     assert.deepEqual(await callAs(service, sol, 'POST', path, given), approved)
   })
 
-  test('lets nobody but the requester withdraw, and refuses with the reason on record', async () => {
+  test('lets only the requester withdraw, and refuses with the reason on record', async () => {
     const asked = await ask()
     const path = `/approvals/${asked.approvalId}`
     const stranger = await callAs(service, sol, 'POST', `${path}/withdraw`)
@@ -234,7 +234,7 @@ suite('an installation where a new administrator needs another person', () => {
     const given = { body: { reason: 'Nobody else is awake' } }
     const stranger = await callAs(service, sol, 'POST', path, given)
     assert.deepEqual([stranger.status, stranger.body.code], [403, 'not_requester'])
-    const old = somebody('sue', 'security-officer', { seconds: 400 })
+    const old = makePerson('sue', 'security-officer', { seconds: 400 })
     assert.equal((await callAs(service, old, 'POST', path, given)).body.code, 'login_too_old')
     const passed = await callAs(service, sue, 'POST', path, given)
     assert.deepEqual([passed.body.state, passed.body.brokeGlass], ['approved', true])
@@ -272,11 +272,11 @@ suite('an installation where a new administrator needs another person', () => {
 
   test('shows those who may not see all of them their own, and no other', async () => {
     const asked = await ask()
-    const lea = somebody('lea', 'support')
+    const lea = makePerson('lea', 'support')
     const listed = await callAs(service, lea, 'GET', '/approvals')
     assert.deepEqual([listed.status, listed.body], [200, []])
     assert.equal((await callAs(service, lea, 'GET', `/approvals/${asked.approvalId}`)).status, 404)
-    const viewer = somebody('vera', 'viewer')
+    const viewer = makePerson('vera', 'viewer')
     assert.equal((await callAs(service, viewer, 'GET', '/approvals')).status, 403)
     const all = await callAs(service, sol, 'GET', '/approvals?state=waiting&limit=1')
     assert.equal(all.body[0].approvalId, asked.approvalId)
@@ -284,7 +284,7 @@ suite('an installation where a new administrator needs another person', () => {
   })
 
   test('lists the requests of one requester, and to others than approvers only their own', async () => {
-    const [dora, lea] = [somebody('dora', 'security-officer'), somebody('lea', 'support')]
+    const [dora, lea] = [makePerson('dora', 'security-officer'), makePerson('lea', 'support')]
     const asked = await ask(dora)
     await ask()
     const path = `/approvals?requestedBy=${dora.personId}`
@@ -310,7 +310,7 @@ suite('an installation where a new administrator needs another person', () => {
   })
 })
 
-test('a sandbox asks nobody for an approval', async () => {
+test('a sandbox needs no approval', async () => {
   const service = await openTestService()
   const answer = await callAs(service, sue, 'POST', '/clients', { body: newAdministrator() })
   assert.equal(answer.status, 201)

@@ -5,9 +5,9 @@ import { listKeyThumbprints } from '../../../src/domain/client-keys.ts'
 import { expireApprovals } from '../../../src/operations/approvals/decide.ts'
 import { ageApproval } from '../../support/builders.ts'
 import { openTestService, type TestService } from '../../support/service.ts'
-import { callAs, carryOut, newJwks, somebody } from './people.ts'
+import { callAs, carryOut, makePerson, newJwks } from './people.ts'
 
-const sol = somebody('sol', 'security-officer')
+const sol = makePerson('sol', 'security-officer')
 
 let service: TestService
 before(async () => {
@@ -37,7 +37,7 @@ const approve = async ({ approvalId, payloadHash }: Record<string, string>, pers
 }
 
 test('keeps twenty requests of one requester waiting at most, however many come at once', async () => {
-  const [ann, bea] = [somebody('ann', 'security-officer'), somebody('bea', 'security-officer')]
+  const [ann, bea] = [makePerson('ann', 'security-officer'), makePerson('bea', 'security-officer')]
   const ask = async (person = ann) => {
     const body = newClient()
     let answer = await callAs(service, person, 'POST', '/clients', { body })
@@ -67,7 +67,7 @@ test('keeps twenty requests of one requester waiting at most, however many come 
 })
 
 test('forgets the payload of what expired or was withdrawn, and keeps that of what was refused', async () => {
-  const cy = somebody('cy', 'security-officer')
+  const cy = makePerson('cy', 'security-officer')
   const ask = async () =>
     (await callAs(service, cy, 'POST', '/clients', { body: newClient() })).body.approvalId
   const [expired, withdrawn, refused] = [await ask(), await ask(), await ask()]
@@ -88,7 +88,7 @@ test('forgets the payload of what expired or was withdrawn, and keeps that of wh
 })
 
 test('carries out a request whatever its requester uses its id as a key for', async () => {
-  const dan = somebody('dan', 'security-officer')
+  const dan = makePerson('dan', 'security-officer')
   const asked = await callAs(service, dan, 'POST', '/clients', { body: newClient() })
   const { approvalId } = asked.body
   const other = { clientId: 'plain', clientName: 'Plain', kind: 'client', scopes: [] }
@@ -107,7 +107,7 @@ test('carries out a request whatever its requester uses its id as a key for', as
 })
 
 test('shows the path in one spelling, the scopes of the client, and whose keys there are', async () => {
-  const eve = somebody('eve', 'security-officer')
+  const eve = makePerson('eve', 'security-officer')
   const body = newClient({ scopes: ['pin.reveal', 'cards.read'] })
   const made = await callAs(service, eve, 'POST', '/clients', { body })
   assert.equal(made.body.client, null)
@@ -160,7 +160,7 @@ test('counts the cards that one person unblocks in an hour over all calls, and a
   const own = await openTestService({
     env: { APPROVALS: 'unblock-cards', APPROVALS_UNBLOCK_CARDS: '3', RATE_LIMIT: 'off' },
   })
-  const [lea, leo] = [somebody('lea', 'support-lead'), somebody('leo', 'support-lead')]
+  const [lea, leo] = [makePerson('lea', 'support-lead'), makePerson('leo', 'support-lead')]
   const unblock = (person: typeof lea, count: number, key: string = crypto.randomUUID()) => {
     const publicTokens = ['4820117360', '4820117361', '4820117362', '4820117363'].slice(0, count)
     const body = { publicTokens, kind: 'pin', reason: 'An outage' }
@@ -180,7 +180,7 @@ test('counts the cards that one person unblocks in an hour over all calls, and a
 })
 
 test('shows the approver what happened to each card of an act on many', async () => {
-  const [lea, leo] = [somebody('lea', 'support-lead'), somebody('leo', 'support-lead')]
+  const [lea, leo] = [makePerson('lea', 'support-lead'), makePerson('leo', 'support-lead')]
   const { publicToken } = await service.createCard()
   const body = { publicTokens: [publicToken, '4820117360'], kind: 'pin', reason: 'An outage' }
   const asked = await callAs(service, lea, 'POST', '/cards/unblock', { body })

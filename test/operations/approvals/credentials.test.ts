@@ -12,9 +12,9 @@ import {
 } from '../../../src/operations/approvals/subject-state.ts'
 import { client } from '../../support/builders.ts'
 import { openTestService, sql, type TestService } from '../../support/service.ts'
-import { callAs, carryOut, newJwks, somebody } from './people.ts'
+import { callAs, carryOut, makePerson, newJwks } from './people.ts'
 
-const [sue, sol] = [somebody('sue', 'security-officer'), somebody('sol', 'security-officer')]
+const [sue, sol] = [makePerson('sue', 'security-officer'), makePerson('sol', 'security-officer')]
 
 const newSecret = () => {
   const secret = randomBytes(32).toString('base64url')

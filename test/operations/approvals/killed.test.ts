@@ -16,9 +16,9 @@ import {
   sql,
   type TestService,
 } from '../../support/service.ts'
-import { callAs, carryOut, newJwks, somebody, stepsOf } from './people.ts'
+import { callAs, carryOut, makePerson, newJwks, stepsOf } from './people.ts'
 
-const [sue, sol] = [somebody('sue', 'security-officer'), somebody('sol', 'security-officer')]
+const [sue, sol] = [makePerson('sue', 'security-officer'), makePerson('sol', 'security-officer')]
 const worker = fileURLToPath(new URL('killed-worker.ts', import.meta.url))
 const settings = { SANDBOX: 'true', APPROVALS: 'all', LINK_PORT: '0' }
 

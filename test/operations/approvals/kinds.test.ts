@@ -9,11 +9,11 @@ import { upsertPerson } from '../../../src/storage/people/people.ts'
 import { enterAll } from '../../support/audit.ts'
 import { activateKey } from '../../support/builders.ts'
 import { openTestService, sql, type TestService } from '../../support/service.ts'
-import { callAs, carryOut, newJwks, somebody, stepsOf } from './people.ts'
+import { callAs, carryOut, makePerson, newJwks, stepsOf } from './people.ts'
 import { administer, bringZoneMasterKey, zoneKey } from './zone-keys.ts'
 
-const [kim, kai] = [somebody('kim', 'key-officer'), somebody('kai', 'key-officer')]
-const [sue, sol] = [somebody('sue', 'security-officer'), somebody('sol', 'security-officer')]
+const [kim, kai] = [makePerson('kim', 'key-officer'), makePerson('kai', 'key-officer')]
+const [sue, sol] = [makePerson('sue', 'security-officer'), makePerson('sol', 'security-officer')]
 
 let service: TestService
 before(async () => {
@@ -64,7 +64,7 @@ test('a key is exported once, and its block shown to who could have asked for it
   assert.match(shown.outcome.keyBlock, /^D0/)
   const acts = `audit_act where act = 'exported under zmk-out'`
   assert.equal(await count(acts), 1)
-  const ada = somebody('ada', 'auditor')
+  const ada = makePerson('ada', 'auditor')
   const audited = await callAs(service, ada, 'GET', `/approvals/${shown.approvalId}`)
   assert.deepEqual([audited.body.outcomeStatus, audited.body.outcome], [200, null])
   assert.equal(audited.body.payload, shown.payload)
@@ -172,7 +172,7 @@ test('an erasure is begun once, and its subject is forgotten with its end', asyn
 
 test('the list of approvals has the reason of each request, and the client that it names', async () => {
   const body = { publicTokens: ['1000000001', '1000000002', '1000000003'], kind: 'pin' }
-  const person = somebody('lis', 'support-lead')
+  const person = makePerson('lis', 'support-lead')
   const asked = async (at: Person, path: string, body: object) => {
     const { body: approval, status } = await callAs(service, at, 'POST', path, { body })
     assert.equal(status, 202, JSON.stringify(approval))
@@ -187,7 +187,7 @@ test('the list of approvals has the reason of each request, and the client that 
 })
 
 test('many cards are unblocked once another person has approved, and few at once', async () => {
-  const [lea, leo] = [somebody('lea', 'support-lead'), somebody('leo', 'support-lead')]
+  const [lea, leo] = [makePerson('lea', 'support-lead'), makePerson('leo', 'support-lead')]
   const cards = await Promise.all([1, 2, 3].map(() => service.createCard()))
   const publicTokens = cards.map(({ publicToken }) => publicToken)
   const body = { publicTokens, kind: 'pin', reason: 'An outage' }

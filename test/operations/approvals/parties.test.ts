@@ -4,10 +4,10 @@ import { before, suite, test } from 'node:test'
 import type { Person } from '../../../src/domain/person.ts'
 import { client } from '../../support/builders.ts'
 import { openTestService, sql, type TestService } from '../../support/service.ts'
-import { callAs, callAsClient, carryOut, newJwks, somebody } from './people.ts'
+import { callAs, callAsClient, carryOut, makePerson, newJwks } from './people.ts'
 
 const [sue, sol, sam, eve] = ['sue', 'sol', 'sam', 'eve'].map((subject) =>
-  somebody(subject, 'security-officer'),
+  makePerson(subject, 'security-officer'),
 ) as [Person, Person, Person, Person]
 
 type Asked = { approvalId: string; payloadHash: string }
@@ -93,7 +93,7 @@ suite('an installation where administrators and erasures need another person', (
     await finish(eve, change)
     const asked = await askAsClient(clientId, '/audit/erasures', newErasure())
     for (const person of [sue, sol, sam, eve]) await refusesSamePerson(person, asked)
-    assert.equal((await approve(somebody('ann', 'security-officer'), asked)).status, 200)
+    assert.equal((await approve(makePerson('ann', 'security-officer'), asked)).status, 200)
   })
 
   test('counts who could act for a client when it asked, whatever was confirmed since', async () => {

@@ -5,8 +5,8 @@ import { createPersonCaller, sql, type TestService } from '../../support/service
 
 const issuer = 'https://people.example'
 
-/** Somebody of a role who signed in so many seconds ago. */
-export const somebody = (
+/** Makes a person with a role that signed in some seconds ago. */
+export const makePerson = (
   subject: string,
   role: Role,
   { seconds = 0, at = issuer }: { seconds?: number; at?: string } = {},

@@ -4,11 +4,11 @@ import { before, test } from 'node:test'
 import { expireApprovals } from '../../../src/operations/approvals/decide.ts'
 import { ageApproval } from '../../support/builders.ts'
 import { openTestService, sql, type TestService } from '../../support/service.ts'
-import { callAs, callAsClient, carryOut, newJwks, somebody } from './people.ts'
+import { callAs, callAsClient, carryOut, makePerson, newJwks } from './people.ts'
 
-const [ann, sol] = [somebody('ann', 'security-officer'), somebody('sol', 'security-officer')]
-const kim = somebody('kim', 'key-officer')
-const ada = somebody('ada', 'auditor')
+const [ann, sol] = [makePerson('ann', 'security-officer'), makePerson('sol', 'security-officer')]
+const kim = makePerson('kim', 'key-officer')
+const ada = makePerson('ada', 'auditor')
 
 let service: TestService
 before(async () => {
@@ -79,12 +79,12 @@ for (const [state, end] of Object.entries(endings)) {
 }
 
 test('the table of approvals has no reason in clear', async () => {
-  await askForClient('Ticket that nobody reads in the table')
+  await askForClient('Ticket that only approvers read')
   const rows = await sql<{ row: string }>(
     service.database,
     `select t::text as "row" from approval t`,
   )
-  const hex = Buffer.from('Ticket that nobody').toString('hex')
+  const hex = Buffer.from('Ticket that only').toString('hex')
   for (const { row } of rows) assert.ok(!row.includes('Ticket') && !row.includes(hex))
 })
 

@@ -4,9 +4,9 @@ import { before, test } from 'node:test'
 import { enterAll } from '../../support/audit.ts'
 import { carryOutNow } from '../../support/builders.ts'
 import { openTestService, sql, type TestService } from '../../support/service.ts'
-import { callAs, carryOut, newJwks, somebody, stepsOf } from './people.ts'
+import { callAs, carryOut, makePerson, newJwks, stepsOf } from './people.ts'
 
-const [sue, sol] = [somebody('sue', 'security-officer'), somebody('sol', 'security-officer')]
+const [sue, sol] = [makePerson('sue', 'security-officer'), makePerson('sol', 'security-officer')]
 
 let service: TestService
 const lines: string[] = []
@@ -83,7 +83,7 @@ test('nor is one that was approved, and says that another asked for it or approv
   for (const column of ['requester_id', 'decider_id']) {
     const { approvalId, clientId, ...asked } = await ask()
     await approve({ approvalId, ...asked })
-    const { personId } = somebody('eve', 'security-officer')
+    const { personId } = makePerson('eve', 'security-officer')
     await sql(
       service.database,
       `update approval set ${column} = $2 where approval_id = $1::uuid returning approval_id`,

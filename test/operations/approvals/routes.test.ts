@@ -13,7 +13,7 @@ import { enterAll } from '../../support/audit.ts'
 import { activateKey, client } from '../../support/builders.ts'
 import { openWithRoutes, type Route } from '../../support/routes.ts'
 import { openTestService, sql, type TestService } from '../../support/service.ts'
-import { callAs, callAsClient, carryOut, newJwks, somebody } from './people.ts'
+import { callAs, callAsClient, carryOut, makePerson, newJwks } from './people.ts'
 import { administer, bringZoneMasterKey, zoneKey } from './zone-keys.ts'
 
 /** What one call of a route is, made ready so that it can be done. */
@@ -228,7 +228,7 @@ let routes: readonly Route[]
 let clientId: string
 
 const officer = (subject: string): Person => ({
-  ...somebody(subject, 'security-officer'),
+  ...makePerson(subject, 'security-officer'),
   roles: ['security-officer', 'support-lead'],
 })
 const [sue, ann, sol] = [officer('sue'), officer('ann'), officer('sol')]

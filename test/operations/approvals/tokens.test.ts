@@ -14,7 +14,7 @@ import {
   openTestService,
   type TestService,
 } from '../../support/service.ts'
-import { carryOut, newJwks, somebody } from './people.ts'
+import { carryOut, makePerson, newJwks } from './people.ts'
 
 let service: TestService
 let issuer: IdentityIssuer
@@ -86,7 +86,7 @@ test('one person approves a client’s request, and no client’s token does', a
   assert.equal((await approve(await issuer.tokenFor('sol'), asked)).status, 200)
 })
 
-test('nobody outside passes the gate: a handle is good for one call, and no header makes one', async () => {
+test('no outside caller passes the gate: a handle is good for one call, and no header makes one', async () => {
   const body = { publicToken: '4820117360', reason: 'They asked for it' }
   const send = async (authorization: string) => {
     const answer = await service.privateServer.inject({
@@ -100,7 +100,7 @@ test('nobody outside passes the gate: a handle is good for one call, and no head
   for (const forged of ['InProcess ', 'InProcess x', `InProcess ${'A'.repeat(43)}`]) {
     assert.equal(await send(forged), 401, forged)
   }
-  const caller = createPersonCaller(somebody('sue', 'security-officer'))
+  const caller = createPersonCaller(makePerson('sue', 'security-officer'))
   const drawnFrom = { kind: 'erasure', subject: '{}', stateDigest: Buffer.alloc(32) } as const
   const approved = { method: 'POST', path: '/audit/erasures', body, drawnFrom }
   const handle = service.calls.createAuthorization({ ...caller, carriesOut: approved })

@@ -6,9 +6,9 @@ import assert from 'node:assert/strict'
 import { before, test } from 'node:test'
 import type { Database } from '../../../src/storage/engine/database.ts'
 import { openTestDatabase, openTestService, sql, type TestService } from '../../support/service.ts'
-import { callAs, carryOut, newJwks, somebody, stepsOf } from './people.ts'
+import { callAs, carryOut, makePerson, newJwks, stepsOf } from './people.ts'
 
-const [sue, sol] = [somebody('sue', 'security-officer'), somebody('sol', 'security-officer')]
+const [sue, sol] = [makePerson('sue', 'security-officer'), makePerson('sol', 'security-officer')]
 
 /** What another request commits between the decision of the gate and the next transaction. */
 let meanwhile: (() => Promise<unknown>) | null = null

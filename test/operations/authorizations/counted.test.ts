@@ -104,7 +104,7 @@ onEachEngine((engine) => {
     assert.deepEqual(await counted(), { wrong: 31, guessing: 2 })
   })
 
-  test('it costs no try and refuses nobody: the right expiry is approved after any number of guesses', async () => {
+  test('it costs no try and blocks no card: the right expiry is approved after any number of guesses', async () => {
     await guessAtOnce(25)
     assert.equal((await guess(card.expiry)).json.responseCode, '00')
     assert.equal((await counterOf(opened.database, card.publicToken)).remaining, 3)

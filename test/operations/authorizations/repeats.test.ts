@@ -199,7 +199,7 @@ onEachEngine((engine) => {
     assert.equal((await send(wrong)).text, next.text)
   })
 
-  test('one other question under a key retires it: it answers nobody any more, and tells no PIN', async () => {
+  test('another request under a key retires it: it answers no further request, and discloses no PIN', async () => {
     const right = question()
     assert.equal((await send(right)).json.approved, true)
     const other = await send(question(otherDigits(card.pin)), 1)

@@ -171,10 +171,10 @@ for (const engine of databaseEngines) {
       const own = ids.filter((id) => selectEndpoint(inForce, id)?.productId === productId)
       const common = ids.filter((id) => selectEndpoint(inForce, id)?.productId === null)
       assert.ok(own.length > 0 && common.length > own.length, `${own.length} of ${ids.length}`)
-      assert.equal(own.length + common.length, ids.length, 'somebody is always asked')
+      assert.equal(own.length + common.length, ids.length, 'one of both is always asked')
     })
 
-    test('a removed endpoint asks nobody, and its versions stay on record', async () => {
+    test('a removed endpoint gets no requests, and its versions stay on record', async () => {
       const service = await openTestService({ database: await engine.open() })
       const { url } = await openDecisionEndpoint(answerPing)
       await putInForce(service, { url })
@@ -252,7 +252,7 @@ test('a sample of ten percent gets about a tenth, and the previous version the r
   for (const id of sampled) assert.ok(isInSample(version(3, 50), id))
 })
 
-test('outside the sample nobody is asked without a previous version', () => {
+test('outside the sample, no endpoint is asked without a previous version', () => {
   const inForce: EndpointsInForce = { enforced: version(1, 1), others: [], shadow: null }
   const asked = Array.from({ length: 2_000 }, () => selectEndpoint(inForce, randomUUID()))
   const count = asked.filter((endpoint) => endpoint !== null).length

@@ -92,7 +92,7 @@ test('components that cancel out are refused, because one person would know the 
   assert.deepEqual(await sql(service.database, 'select person from key_component'), [])
 })
 
-test('an entry for a key that there could not be is refused before anybody brings a part of it', async () => {
+test('an entry for an impossible key is refused before its first component', async () => {
   const zone = { family: 'zone', clientId: 'demo-network', pinBlockFormats: ['ISO_FORMAT_0'] }
   for (const [members, why] of [
     [{ algorithm: 'TDES', lengthBytes: 32 }, /length/],

@@ -5,7 +5,7 @@ import { computeRoundProgress } from '../../../src/operations/keys/re-encryption
 import { advanceKeys, followKeys } from '../../../src/operations/keys/rotate.ts'
 import type { ReEncryptionRow } from '../../../src/storage/keys/re-encryption.ts'
 import { openTestService, sql } from '../../support/service.ts'
-import { callAs, newJwks, somebody } from '../approvals/people.ts'
+import { callAs, makePerson, newJwks } from '../approvals/people.ts'
 import { countUnder, keyStates, subjectOf } from './rotating.ts'
 
 const cardCount = 25
@@ -103,7 +103,7 @@ test('a re-encryption moves the reason of an approval that has ended', async () 
     env: { APPROVALS: 'all', KEY_REFRESH_MS: '50', REENCRYPTION_ROWS_PER_SECOND: '100000' },
   })
   const reason = 'Ticket of a withdrawn request'
-  const ann = somebody('ann', 'security-officer')
+  const ann = makePerson('ann', 'security-officer')
   const asked = await callAs(service, ann, 'POST', '/clients', {
     body: {
       clientId: 'desk',

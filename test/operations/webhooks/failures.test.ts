@@ -192,7 +192,7 @@ test('an endpoint that answers 410 wants no more: it is disabled at once, and sa
   assert.equal(await set('Disabled'), 'client')
 })
 
-test('an endpoint that never answers holds up nobody else', async () => {
+test('an endpoint that never answers delays no other endpoint', async () => {
   const healthy = await openReceiver()
   await service.createWebhook(healthy.url, ['pin.unblocked'])
   const webhookIds: string[] = []
@@ -287,7 +287,7 @@ test('what is old is forgotten also behind hundreds that are still to be deliver
   }
 })
 
-test('an endpoint that answers with an upgrade nobody asked for is a failed try, and no more', async (t) => {
+test('an unrequested upgrade by an endpoint is a failed attempt, and no more', async (t) => {
   const sockets = new Set<Socket>()
   const server = createServer((socket) => {
     sockets.add(socket)

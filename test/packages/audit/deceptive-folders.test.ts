@@ -89,7 +89,7 @@ test('whichever bit of an export is turned, it is not said to be good', async ()
   }
 })
 
-test('entries that nobody signed, between the others or behind them, are found', async () => {
+test('unsigned entries between the others or behind them are found', async () => {
   const { files } = await exportLog(first, numberedEntries(30))
   const path = 'tile/entries/000.p/30'
   const bundle = Buffer.from(files.get(path) ?? [])

@@ -151,7 +151,7 @@ test('a file that is not there is found', async () => {
   assert.deepEqual(unchecked, ['There is no checkpoint of the log.'])
 })
 
-test('a size that nobody signed is not walked to its end', async () => {
+test('an unsigned size is not read to its end', async () => {
   const found = await findings((files) => {
     const note = exported.note.replace('\n700\n', '\n9000000000000000\n')
     files.set('checkpoint', Buffer.from(note))

@@ -73,7 +73,7 @@ test('a database whose rows are as they were entered has nothing to be found', a
   assert.deepEqual(await findings('select 1', []), [])
 })
 
-test('a row that somebody changes, deletes or exchanges in the database is found and named', async () => {
+test('a row that is changed, deleted or exchanged in the database is found and named', async () => {
   assert.deepEqual(
     await findings(
       `update audit_entry set text = replace(text, '"done"', '"refused"') where entry_index = $1`,

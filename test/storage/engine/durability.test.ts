@@ -169,7 +169,7 @@ test('a read and a failure after a commit are not answered before the disk has t
   assert.equal(syncs.length, 1, 'what only reads asks nothing of the disk')
 })
 
-test('what the disk refuses is told to nobody, and it is asked again for whoever comes next', async () => {
+test('a commit that the disk refuses is not confirmed, and the next one tries the disk again', async () => {
   const { commit, isAsked, read, syncs, answered } = openDelayed()
   const refused = [commit('first'), read('second')]
   await isAsked(1)

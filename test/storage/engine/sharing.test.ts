@@ -172,7 +172,7 @@ const renaming: SharedStatement = {
 }
 
 suite('which statements reads and changes share', () => {
-  test('nobody joins a statement that was sent, and none has too many', async () => {
+  test('no call joins a statement that was sent, and no statement has too many calls', async () => {
     const { read, sent, sizesSent } = openSlowStatements()
     const early = read(1)
     assert.deepEqual(sizesSent(), [], 'it waits for the others of its turn')
@@ -209,7 +209,7 @@ suite('which statements reads and changes share', () => {
     assert.deepEqual(sizesSent(), [1, 1, 5])
   })
 
-  test('statements that do not end keep nobody else waiting for more than a moment', async (t) => {
+  test('statements that do not end delay other statements only for a moment', async (t) => {
     t.mock.timers.enable({ apis: ['setTimeout'] })
     const { occupy, read, sizesSent } = openSlowStatements()
     await occupy()

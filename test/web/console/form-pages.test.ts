@@ -131,7 +131,7 @@ test('what was typed before a sign-in ran out of time is in the form after the n
   }
 })
 
-test('what one person typed is shown to nobody else who signs in there, nor after a sign-out', async () => {
+test('the typed text of one person is not shown to the next one in the browser, nor after a sign-out', async () => {
   const { publicToken } = await service.createCard()
   const card = `${url}/console/cards/${publicToken}`
   const reason = 'Only for the eyes of who typed it'

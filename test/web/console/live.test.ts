@@ -5,7 +5,7 @@
 import assert from 'node:assert/strict'
 import { before, test } from 'node:test'
 import { longerWait } from '../../../web/console/back-off.ts'
-import { callAs, somebody } from '../../operations/approvals/people.ts'
+import { callAs, makePerson } from '../../operations/approvals/people.ts'
 import { openBrowser } from '../../support/browser.ts'
 import { personNamed, setRequester } from '../../support/builders.ts'
 import { openChromium } from '../support/chromium.ts'
@@ -20,7 +20,7 @@ before(async () => {
 })
 
 const refuse = async (approvalId: string): Promise<void> => {
-  const person = somebody('another officer', 'security-officer')
+  const person = makePerson('another officer', 'security-officer')
   const answer = await callAs(service, person, 'POST', `/approvals/${approvalId}/refuse`, {
     body: { reason: 'No need' },
   })

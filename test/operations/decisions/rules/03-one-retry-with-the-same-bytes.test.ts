@@ -122,7 +122,7 @@ test('a time-out is no reason for a retry', async () => {
   assert.equal(endpoint.received.length, 1)
 })
 
-test('a connection that the server closed while it was kept costs nobody an answer', async () => {
+test('a kept connection that the server closed costs no answer', async () => {
   const endpoint = await openDecisionEndpoint((_received, response) => {
     // It announces nothing, and closes at once.
     response.once('finish', () => setImmediate(() => response.socket?.destroy()))

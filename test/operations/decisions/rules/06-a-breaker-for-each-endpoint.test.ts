@@ -85,7 +85,7 @@ test('the breaker of one endpoint is not that of another, nor that of its shadow
   }
 })
 
-test('an endpoint that answers uselessly answers; a gateway in front of nobody does not', async () => {
+test('a useless answer of an endpoint counts as an answer; that of a gateway without an endpoint does not', async () => {
   const useless = await openDecisionEndpoint(() => ({ decision: 'perhaps' }))
   const { ask } = openAsker()
   const settings = { timeoutMs: 1_000 }

@@ -202,7 +202,7 @@ test('a client that is made without options says all that is missing', () => {
   })
 })
 
-test('a call that was given up before it began asks nobody for a token', async () => {
+test('a call that was aborted before it began requests no token', async () => {
   const { pinfold, sent } = pretend(() => Response.json({}))
   const signal = AbortSignal.abort(new Error('The cardholder has gone.'))
   await assert.rejects(pinfold.cards.retrieve('1', { signal }), /The cardholder has gone/)

@@ -15,7 +15,7 @@ const roundsEach = 3
 const cardCount = 200
 const burst = 1_000
 
-/** What a request has beside the card and the PIN: nothing, or what a purchase has. */
+/** The members of a request besides the card and the PIN: none, or those of a purchase. */
 type Kind = 'plain' | 'purchase'
 
 /** Limits that no card of a run reaches. */

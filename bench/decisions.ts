@@ -156,7 +156,7 @@ async function letDecide(
   await wait(1_500)
 }
 
-/** What the same authorizations need more if a client decides them. */
+/** Measures the additional time of the same authorizations if a client decides them. */
 async function compareWithAndWithout(
   service: BenchService,
   deciding: Tenant,
@@ -168,7 +168,7 @@ async function compareWithAndWithout(
     const without = toTimes(await measureAt(service, other, perSecond, seconds))
     const asked = await measureAt(service, deciding, perSecond, seconds)
     const askedMs = await readAsking(service, deciding, asked.length)
-    // What the client took is not ours. The record has whole milliseconds.
+    // The client's own time does not count. The record has whole milliseconds.
     const own = asked.map(({ ms, paymentId }) => ms - (askedMs.get(paymentId) ?? 0))
     show(`round ${round}, no decision`, without)
     show(`round ${round}, asked`, toTimes(asked))

@@ -119,7 +119,7 @@ export async function runOnServer(
   }
 }
 
-/** Waits for the end of a process, which may have ended before, by itself or by a signal. */
+/** Waits for the end of a process, which may have ended already, on its own or by a signal. */
 const untilEnded = async (child: ChildProcess): Promise<void> => {
   if (child.exitCode === null && child.signalCode === null) await once(child, 'exit')
 }

@@ -259,7 +259,7 @@ function drawLifeStates(): string {
   return [head, head.map(() => '---'), ...rows].map((row) => `| ${row.join(' | ')} |`).join('\n')
 }
 
-/** What each message does to a payment in each state. */
+/** Draws the table of the effects of each message on a payment in each state. */
 function drawPaymentRules(): string {
   const rows = paymentMessages.map((message) => {
     const effects = paymentSituations.map((state) => {

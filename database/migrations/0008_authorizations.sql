@@ -26,7 +26,7 @@ create table authorization_request (
   -- In the smallest unit of the currency; null where the network gave no amount.
   amount bigint check (amount between 0 and 999999999999),
   currency_code text check (currency_code ~ '^[A-Z]{3}$'),
-  -- What the cardholder is charged, as the network converted it; null where it said nothing.
+  -- The amount that the cardholder is charged, as the network converted it; null if not sent.
   billing_amount bigint check (billing_amount between 0 and 999999999999),
   billing_currency_code text check (billing_currency_code ~ '^[A-Z]{3}$'),
   -- The part of the amount that is paid out in cash, of a purchase with cash.
@@ -35,7 +35,7 @@ create table authorization_request (
   -- texts of the acquirer that no statement compares.
   merchant jsonb check (jsonb_typeof(merchant) = 'object' and length(merchant::text) <= 600),
   network_transaction_id text check (length(network_transaction_id) <= 15),
-  -- What was approved of the amount, in its currency: null unless it is a part.
+  -- The approved part of the amount, in its currency; null unless it was approved in part.
   approved_amount bigint check (approved_amount > 0 and approved_amount < amount),
   -- The payment that the approval opened or raised: null if it holds nothing.
   payment_id uuid,
@@ -60,8 +60,8 @@ create table authorization_request (
   -- The versions of the controls that decided; null without controls.
   product_controls_version integer,
   card_controls_version integer,
-  -- What the authorization took from the windows of limits and has not given back, and what later
-  -- moves it (move_payment_spending); null if no limit counted it:
+  -- The share of the authorization in the windows of limits that was not given back, and the basis
+  -- of its later changes (move_payment_spending); null if no limit counted it:
   -- {"amount": 1234, "count": 1, "windows": {"day": "2026-11-27"}, "basis": "authorized"}.
   spending jsonb check (jsonb_typeof(spending) = 'object'),
   primary key (public_token, authorization_id),
@@ -143,10 +143,10 @@ create table authorization_count (
   minute timestamptz not null,
   client_id text not null,
   response_code text not null,
-  -- Of what the cardholder is charged; empty where the network gave no amount.
+  -- The currency that the cardholder is charged in; empty if the network gave no amount.
   currency_code text not null default '',
   count bigint not null check (count > 0),
-  -- What the approvals held, in the smallest unit of the currency.
+  -- The sum that the approvals held, in the smallest unit of the currency.
   held_amount bigint not null default 0 check (held_amount >= 0),
   primary key (minute, client_id, response_code, currency_code)
 );

@@ -58,7 +58,7 @@ create table network_transaction (
   trace text,
   transmitted_at text,
   acquirer text,
-  -- By which later messages name the payment of the original.
+  -- The id by which later messages name the payment of the original.
   network_transaction_id text,
   reversed_at timestamptz,
   created_at timestamptz not null default clock_timestamp(),

@@ -11,7 +11,7 @@ create table audit_erasure (
   requested_by text,
   request_act uuid,
   requested_at timestamptz not null default clock_timestamp(),
-  -- Who approved the request.
+  -- The person that approved the request.
   approved_by text,
   -- The entry from which it continues.
   log integer not null default 1,

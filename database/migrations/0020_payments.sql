@@ -20,7 +20,7 @@ create table payment (
     check (opened_by in ('authorization', 'increment', 'advice', 'clearing', 'refund')),
   currency_code text not null check (currency_code ~ '^[A-Z]{3}$'),
   approved bigint not null check (approved between 0 and 9007199254740991),
-  -- What was taken back of the approved amount.
+  -- The reversed part of the approved amount.
   reversed bigint not null default 0 check (reversed between 0 and approved),
   cleared bigint not null default 0 check (cleared between 0 and 9007199254740991),
   refunded bigint not null default 0 check (refunded between 0 and 9007199254740991),
@@ -72,9 +72,9 @@ create table payment_message (
   network_transaction_id text,
   reference text,
   request_id text,
-  -- What was done (src/domain/payment.ts).
+  -- The effect of the message on its payment (src/domain/payment.ts).
   effect text not null,
-  -- What the network stated, which a repeat under the same key states again.
+  -- The network's statement, which a repeat under the same key contains again.
   stated text,
   -- As the network states it, and what it changed: less if a reversal takes back more than is open.
   amount bigint not null check (amount >= 0),

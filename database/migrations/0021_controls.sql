@@ -19,7 +19,7 @@ create table product_controls (
   primary key (product_id, version)
 );
 
--- What a card has spent under limits: one row, from its first authorization that a limit counted.
+-- The spending of a card under limits: one row, from its first authorization that a limit counted.
 create table card_spending (
   public_token text primary key references card,
   -- By name, such as day or day.cash, at most one for each period and channel:

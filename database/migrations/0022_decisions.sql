@@ -54,7 +54,7 @@ create table decision_endpoint_state (
   check ((degraded_since is null) = (degraded_seen_at is null))
 );
 
--- What signs the requests to a client's endpoints. A replaced one also signs until signs_until.
+-- The keys that sign the requests to a client's endpoints. A replaced key signs until signs_until.
 create table decision_signing_key (
   client_id text not null,
   key_id text not null,
@@ -91,13 +91,13 @@ create table decision (
   endpoint_version integer not null,
   -- DecisionFacts (src/domain/decision.ts), as JSON.
   facts text not null,
-  -- What an approval holds: null if nothing.
+  -- The amount that an approval holds; null if it holds nothing.
   held_amount bigint check (held_amount >= 0),
   held_currency_code text,
   asked_at timestamptz not null default clock_timestamp(),
   -- In milliseconds, as the processes compare it.
   deadline timestamptz(3) not null,
-  -- What a conclusion needs, as JSON (src/storage/decisions/conclude.ts); null once concluded.
+  -- The input of the conclusion, as JSON (src/storage/decisions/conclude.ts); null once concluded.
   pending text,
   -- The first answer that came by a call of the client (POST /decisions/{id}/answer), as JSON.
   called_answer text,
@@ -119,7 +119,7 @@ create table decision (
   answer_hash bytea check (length(answer_hash) = 32),
   -- The client's own, as JSON.
   metadata text check (length(metadata) <= 2000),
-  -- What an answer said that came too late, as JSON.
+  -- The content of an answer that came too late, as JSON.
   late_answer text,
   primary key (public_token, decision_id)
 );
@@ -133,10 +133,10 @@ create index decision_by_purpose on decision (client_id, purpose, decision_id);
 create index decision_by_decider
 on decision (client_id, (purpose || ' ' || decided_by), decision_id);
 create index decision_by_authorization on decision (authorization_id, public_token);
--- What waits for an answer: few at any time.
+-- Decisions that wait for an answer: few at any time.
 create index decision_waiting on decision (deadline, decision_id) where concluded_at is null;
 create index decision_waiting_by_card on decision (public_token) where concluded_at is null;
--- What the streams of a client may take.
+-- Decisions that the streams of a client may take.
 create index decision_offered on decision (client_id, deadline)
 where concluded_at is null and called_answer is null and taken_by is null;
 -- Answers that came by a call, until the process that waits for one concludes its decision.

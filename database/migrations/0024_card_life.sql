@@ -93,7 +93,7 @@ create index bureau_batch_by_client on bureau_batch (client_id, taken_at, batch_
 create index bureau_batch_unacknowledged on bureau_batch (client_id, taken_at, batch_id)
   where acknowledged_at is null;
 
--- What a client notes about a card, in clear: it lists its cards by a key and its value.
+-- The notes of a client about a card, in clear: it lists its cards by a key and its value.
 create table card_metadata (
   public_token text not null references card,
   key text not null check (key ~ '^[A-Za-z0-9_-]{1,40}$'),

@@ -1,5 +1,6 @@
--- What only a sandbox has: snapshots, to which it can be restored, and virtual chips. Production has
--- none: the functions that write snapshots refuse it, and no route leads to virtual chips.
+-- Tables of a sandbox only: snapshots, to which it can be restored, and virtual chips. In
+-- production they are empty: the functions that write snapshots refuse it, and no route leads to
+-- virtual chips.
 
 create table sandbox_snapshot (
   snapshot_name text primary key check (snapshot_name ~ '^[a-z][a-z0-9._-]{0,63}$'),
@@ -59,7 +60,7 @@ create table virtual_chip (
   cryptogram bytea,
   -- No right answer came to the last cryptogram, so the results are those of an answer before.
   is_online_incomplete boolean not null default false,
-  -- What the last answer's commands led to, in the form of tag 9F5B.
+  -- The results of the last answer's commands, in the form of tag 9F5B.
   command_results bytea not null default '',
   -- How many executed ones of them the chip counts in its verification results.
   counted_commands integer not null default 0 check (counted_commands >= 0),

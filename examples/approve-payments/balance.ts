@@ -5,7 +5,7 @@ import type {
   PinfoldEvent,
 } from '../../packages/sdk/webhooks/webhooks.ts'
 
-/** What a new card can spend, in the smallest unit of its currency. */
+/** The balance of a new card, in the smallest unit of its currency. */
 const openingBalance = 10_000
 
 const db = new DatabaseSync(process.env.BALANCE_FILE ?? 'balance.db')

@@ -7,7 +7,7 @@ export interface GivenAddress {
 /** `not_checked`: the request had no such text, or the stored address could not be read. */
 export const addressResults = ['match', 'mismatch', 'not_checked'] as const
 
-/** What a comparison of addresses found. It declines nothing: the merchant decides. */
+/** The result of a comparison of addresses. It declines nothing: the merchant decides. */
 export interface AddressOutcome {
   readonly postalCode: (typeof addressResults)[number]
   readonly addressLine: (typeof addressResults)[number]

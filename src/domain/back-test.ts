@@ -10,7 +10,7 @@ export interface RecordedDecision {
   readonly at: Date
   readonly transaction: ControlledTransaction
   readonly responseCode: string
-  /** What was approved of the amount; null unless it is a part. */
+  /** The approved part of the amount; null unless it was approved in part. */
   readonly approvedAmount: number | null
   /** The control that declined it; null if none did. */
   readonly control: string | null
@@ -34,7 +34,7 @@ interface Verdicts {
   readonly declined: Readonly<Sum>
 }
 
-/** What a control of the draft declines. */
+/** The authorizations that a control of the draft declines. */
 interface ControlEffect extends Pick<deciding.ControlObjection, 'owner' | 'control'> {
   readonly declined: Readonly<Sum>
   /** Those that were approved as recorded. */
@@ -47,7 +47,7 @@ interface ChangedDecision extends RecordedDecision {
   readonly objection: deciding.ControlObjection | null
 }
 
-/** What a draft of controls changes. */
+/** The changes that a draft of controls makes. */
 interface BackTestResult {
   readonly recorded: Verdicts
   readonly draft: Verdicts
@@ -69,7 +69,7 @@ export interface BackTestAnswer extends BackTestResult {
 /** An authorization as it was answered. */
 interface RecordedAnswer {
   readonly wasApproved: boolean
-  /** What was approved, or declined. */
+  /** The approved or declined amount. */
   readonly amount: number
 }
 

@@ -1,4 +1,4 @@
-/** What the state of a card, its plastics or its line does not allow now. */
+/** Conflicts with the present state of a card, of its plastics or of its line. */
 export const cardLifeConflicts = {
   card_already_replaced: {
     status: 409,

@@ -198,7 +198,7 @@ export function findEndedCommands(
 
 /**
  * A chip that requests an authorization is not blocked, even if its terminal reports it. So
- * `block_application` ends when the chip declines by itself, and `block_card` never ends.
+ * `block_application` ends when the chip declines offline, and `block_card` never ends.
  */
 function confirmOutcome(
   { command, sentCount }: WaitingChipCommand,

@@ -11,7 +11,7 @@ export interface ChipProfile {
   readonly cardKey: 'A' | 'B'
   /** The key of the cryptogram. */
   readonly sessionKey: 'none' | 'common' | 'mChip'
-  /** The answer to the chip: the method of EMV Book 2, 8.2, its key, and what the chip is told. */
+  /** The answer to the chip: the method of EMV Book 2, 8.2, its key, and its content. */
   readonly answer: {
     readonly method: 1 | 2
     readonly key: 'card' | 'session'

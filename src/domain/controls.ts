@@ -17,7 +17,7 @@ export const channels = [
 ] as const
 export type Channel = (typeof channels)[number]
 
-/** What is allowed and what is blocked. A block beats an allow. */
+/** The allowed and the blocked values. A block beats an allow. */
 interface ControlList {
   /** Null allows everything, and an empty list nothing. */
   readonly allowed: readonly string[] | null
@@ -38,7 +38,7 @@ export interface SpendingLimit {
   readonly maximumCount: number | null
 }
 
-/** What a card may be used for. */
+/** The permitted uses of a card. */
 export interface ControlRules extends Readonly<Record<ControlListName, ControlList>> {
   /** The card can be used once. */
   readonly singleUse: boolean
@@ -53,14 +53,14 @@ export interface Controls extends ControlRules {
   readonly shadow: ControlRules | null
 }
 
-/** What the limits count of a payment: what was approved, or what is open and has moved. */
+/** The amount of a payment that limits count: the approved, or the open and cleared amount. */
 export const limitBases = ['authorized', 'cleared'] as const
 export type LimitBasis = (typeof limitBases)[number]
 
 /** How many days a product may let holds last. */
 export const holdDaysMost = 90
 
-/** What a product says of the limits of its own and of its cards, and of their holds. */
+/** The terms of a product for its own limits, for those of its cards, and for holds. */
 interface ProductTerms {
   /** Of their days: an IANA name. */
   readonly timeZone: string
@@ -166,9 +166,9 @@ export const limitsMost = periods.length * (channels.length + 1)
 export interface ControlledTransaction {
   readonly entryMode: EntryMode
   readonly transactionType: Transaction['transactionType']
-  /** What the card is charged. */
+  /** The amount that the card is charged. */
   readonly money: Money | null
-  /** What it is charged for the cash of a purchase with cash; null or absent if not known. */
+  /** The charge for the cash of a purchase with cash; null or absent if not known. */
   readonly cashCharge?: number | null
   readonly merchant: Merchant | null
 }

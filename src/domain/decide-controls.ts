@@ -2,7 +2,7 @@ import * as controls from './controls.ts'
 import type { DeclineReason } from './decline-reason.ts'
 import * as spending from './spending.ts'
 
-/** Who set a control. A card narrows its product: both must allow a transaction. */
+/** The owner of a control. A card narrows its product: both must allow a transaction. */
 export const controlOwners = ['product', 'card'] as const
 export type ControlOwner = (typeof controlOwners)[number]
 
@@ -14,7 +14,7 @@ export interface ControlsInForce {
   readonly currency: string
 }
 
-/** What earlier transactions of a card took. */
+/** The amounts that earlier transactions of a card took. */
 export interface CardSpending {
   readonly windows: spending.SpendingWindows
   /** The id of the merchant that the card is locked to; null before the first one. */
@@ -163,7 +163,7 @@ function isIn(list: readonly string[], value: string): boolean {
   return set.has(value)
 }
 
-/** What a transaction takes from its windows. Sums have one currency. */
+/** Returns the amount that a transaction takes from its windows. Sums have one currency. */
 export const takeAmount = (
   { cashCharge, money }: Pick<controls.ControlledTransaction, 'cashCharge' | 'money'>,
   currency: string,

@@ -10,15 +10,15 @@ import type { TransactionType } from './transaction.ts'
  * (docs/reference/decisions.md).
  */
 
-/** What a client may answer. `challenge` declines, and asks for the cardholder's authentication. */
+/** The answers of a client. `challenge` declines, and asks for the cardholder's authentication. */
 export const verdicts = ['approve', 'decline', 'challenge'] as const
 export type DecisionVerdict = (typeof verdicts)[number]
 
-/** What stands in for an answer that did not come, or that cannot be used. */
+/** The substitutes for an answer that did not come, or that cannot be used. */
 export const fallbackKinds = ['decline', 'approve', 'rule'] as const
 export type FallbackKind = (typeof fallbackKinds)[number]
 
-/** Who decided an authorization that a client was asked about. */
+/** The party that decided an authorization about which a client was asked. */
 export const deciders = [
   'endpoint',
   'fallback:timeout',
@@ -103,8 +103,8 @@ export interface DecisionLimit {
 }
 
 /**
- * What is known of an authorization before its client is asked. It is stored with the decision, so
- * that the fallback of a lost process, and a replay, have the same request.
+ * The known facts of an authorization before its client is asked. They are stored with the
+ * decision, so that the fallback of a lost process, and a replay, have the same request.
  */
 export interface DecisionFacts {
   readonly card: {
@@ -121,11 +121,11 @@ export interface DecisionFacts {
   readonly step: 'authorization' | 'increment'
   readonly transactionType: TransactionType
   readonly amounts: {
-    /** What the cardholder is charged. */
+    /** The amount that the cardholder is charged. */
     readonly billing?: Money
-    /** What the merchant charges. */
+    /** The amount that the merchant charges. */
     readonly transaction?: Money
-    /** What of `transaction` is cash. */
+    /** The cash part of `transaction`. */
     readonly cashback?: Money
   }
   readonly partialAllowed: boolean
@@ -145,12 +145,12 @@ export interface DecisionFacts {
   readonly requestedAt: string
 }
 
-/** What the reservation adds to the facts. */
+/** The members that the reservation adds to the facts. */
 export interface ReservedDecision {
   readonly decisionId: string
   /** The number of this decision among those of its card, from 1. */
   readonly sequence: number
-  /** What an approval holds: a part of the amount if limits leave a part. Null: nothing. */
+  /** The amount that an approval holds, a part if limits leave a part; null if it holds nothing. */
   readonly hold: Money | null
   readonly deadline: Date
 }
@@ -183,7 +183,7 @@ export const askErrors = [
 ] as const
 export type AskError = (typeof askErrors)[number]
 
-/** What came of asking. Hashes are SHA-256 of the exact bytes. */
+/** The outcome of a request. Hashes are SHA-256 of the exact bytes. */
 export interface AskOutcome {
   /** Null without a usable answer in time. */
   readonly answer: DecisionAnswer | null

@@ -1,7 +1,7 @@
 import type { DeclineReason } from './decline-reason.ts'
 import type { ResponseCode } from './response-code.ts'
 
-/** What a decline reason is called for people. */
+/** The names of the decline reasons for people. */
 export const declineWords: Readonly<Record<DeclineReason, string>> = {
   plastic_not_activated: 'New plastic not activated',
   card_not_activated: 'Card not activated',
@@ -59,7 +59,7 @@ export const describeDecline = (
     ? `${declineWords[declineReason]} (${responseCode})`
     : describeResponseCode(responseCode)
 
-/** What a response code is called for people; several decline reasons may have the same code. */
+/** The names of the response codes for people. Several decline reasons may have the same code. */
 const wordsByCode: Readonly<Record<ResponseCode, string>> = {
   '00': 'Approved',
   '03': 'Merchant not allowed',

@@ -16,7 +16,7 @@ export const isChipRead = (cardRead: CardRead): boolean =>
 export const isStripeRead = (cardRead: CardRead): boolean =>
   cardRead === 'stripe' || cardRead === 'contactless_stripe'
 
-/** What a request in JSON has of the card. */
+/** The card data that a request in JSON has. */
 interface GivenCard {
   readonly hasChipData: boolean
   readonly hasTrack: boolean

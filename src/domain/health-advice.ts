@@ -1,8 +1,8 @@
-/** What a health check that does not pass means, and what to do. */
+/** The meaning of a health check that does not pass, and the remedy. */
 export interface HealthAdvice {
   readonly title: string
   readonly why: string
-  /** What to do, in the imperative, for operators in the console and at the command line. */
+  /** The remedy, in the imperative, for operators in the console and at the command line. */
   readonly todo: string
   /** Commands, settings and documents for it, for the people who run the service. */
   readonly means?: string

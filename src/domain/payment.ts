@@ -30,11 +30,11 @@ export type LaterMessage = (typeof laterMessages)[number]
 export const paymentStates = ['open', 'partlyCleared', 'cleared', 'voided', 'expired'] as const
 export type PaymentState = (typeof paymentStates)[number]
 
-/** What a message may meet. `none`: it names no known payment. */
+/** The states that a message may meet. `none`: it names no known payment. */
 export const paymentSituations = ['none', ...paymentStates] as const
 type PaymentSituation = (typeof paymentSituations)[number]
 
-/** What a message does to a payment, for the reference. */
+/** The effects of messages on payments, for the reference. */
 export const paymentEffects = {
   open: 'opens a payment',
   openFlagged: 'opens a payment, flagged',
@@ -135,7 +135,7 @@ export const paymentRules: Readonly<
 interface PaymentSums {
   /** An advice sets it to what was reversed and cleared, and its amount. The others only grow. */
   readonly approved: number
-  /** What was taken back of the approved amount. */
+  /** The reversed part of the approved amount. */
   readonly reversed: number
   readonly cleared: number
   /** The payment holds nothing, and no further clearing is expected. */
@@ -166,7 +166,7 @@ const holdingTypes: readonly TransactionType[] = [
   'funding',
 ]
 
-/** What an approved authorization holds. */
+/** The amount that an approved authorization holds. */
 export interface Hold extends Money {
   readonly expiresAt: Date
 }

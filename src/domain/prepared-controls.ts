@@ -66,7 +66,7 @@ interface PreparedTransaction {
 /** The first objection to a transaction, and what the card has spent after it. */
 interface PreparedDecision {
   readonly objection: deciding.ControlObjection | null
-  /** What an approval takes. */
+  /** The amounts that an approval takes. */
   readonly taking: Taking
   readonly spending: deciding.CardSpending
 }

@@ -45,7 +45,7 @@ export const renewalBounds = {
   graceMonths: { minimum: 0, maximum: 12, default: 3 },
 } as const
 
-/** The days before the expiry on which the client is told that a renewal is due. */
+/** The days before the expiry on which the client is notified that a renewal is due. */
 export const renewalNoticeDays = [60, 30] as const
 
 /** When and how the cards of a product are renewed. */

@@ -4,7 +4,7 @@ export type Period = (typeof periods)[number]
 
 export type WindowPeriod = Exclude<Period, 'transaction'>
 
-/** What a card has spent since the first day of a window. */
+/** The spending of a card since the first day of a window. */
 interface SpendingWindow {
   /** `YYYY-MM-DD`, in the time zone of the product. */
   readonly startsOn: string
@@ -15,7 +15,7 @@ interface SpendingWindow {
 /** The windows of a card by name: `day`, `day.cash`. Limits of one name share a window. */
 export type SpendingWindows = Readonly<Record<string, SpendingWindow>>
 
-/** What a limit allows in its window. */
+/** The amount and number that a limit allows in its window. */
 export interface WindowLimit {
   readonly window: string
   /** The day on which the window of the transaction starts. */
@@ -89,7 +89,7 @@ export function findStartOfDay(day: string, timeZone: string): Date {
   return new Date(before + minuteMs)
 }
 
-/** What a transaction takes from the windows of its limits. An account check takes nothing. */
+/** The amounts that a transaction takes from its limits. An account check takes nothing. */
 export interface Taking {
   /** 0 where the network gave no amount. */
   readonly amount: number

@@ -24,9 +24,9 @@ export interface Transaction {
   readonly transactionType: TransactionType
   /** Of the transaction, as the merchant charges it. Null: the network gave none. */
   readonly money: Money | null
-  /** What the cardholder is charged, as the network converted it. Null: the network gave none. */
+  /** The amount that the cardholder is charged, as the network converted it; null if not sent. */
   readonly billing: Money | null
-  /** What of the amount of a purchase with cash is cash. Null: the network gave none. */
+  /** The cash part of a purchase with cash; null if not sent. */
   readonly cashbackAmount: number | null
   readonly merchant: Merchant | null
   /** The network's own id, which its later messages about the transaction repeat. */
@@ -46,7 +46,7 @@ export interface TransactionMembers extends Partial<Money> {
 /** A transaction as an answer in JSON describes it. */
 export interface RecordedTransaction extends TransactionMembers {
   readonly transactionType: TransactionType
-  /** What was approved of `amount`, if it is a part. */
+  /** The approved part of `amount`; absent unless it was approved in part. */
   readonly approvedAmount?: number
 }
 
@@ -86,7 +86,7 @@ export const recordTransaction = ({
   ...(networkTransactionId !== null && { networkTransactionId }),
 })
 
-/** What the cardholder is charged: what the network converted, or the amount of the merchant. */
+/** Returns the amount that the cardholder is charged: the converted, or the merchant's amount. */
 export const findCharge = ({ billing, money }: Transaction): Money | null => billing ?? money
 
 /**

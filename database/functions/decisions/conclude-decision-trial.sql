@@ -1,4 +1,4 @@
--- Completes the record of a trial with what came of it. A second call changes nothing.
+-- Completes the record of a trial with its outcome. A second call changes nothing.
 --
 -- p_verdict is null without a usable answer in time; p_error then says why, and null that the time
 -- ran out.

@@ -5,8 +5,9 @@
 --     what has not moved, and a clearing of more than is open takes the difference.
 --
 -- The newest increment gives back first, and at last the authorization that opened the payment,
--- whose id the payment has. More is taken for the newest of them. No limit is checked: the sums may
--- exceed it. A payment that no authorization opened or raised under limits moves nothing.
+-- whose id the payment has. An additional amount counts for the newest of them. No limit is
+-- checked: the sums may exceed it. A payment that no authorization opened or raised under limits
+-- moves nothing.
 create or replace function move_payment_spending(p_before payment, p_after payment) returns void
 language plpgsql
 as $function$

@@ -147,7 +147,7 @@ begin
   if v_message = 'finalClearing' and p_amount = 0 and effect <> 'clearFinal' then
     effect := 'record';
   end if;
-  -- What was declined holds nothing, and no original follows.
+  -- A declined authorization holds nothing, and no original follows.
   if effect = 'remember'
     and has_declined_request(v_public_token, p_network_id, p_network_transaction_id)
   then
@@ -225,7 +225,7 @@ begin
       is_expired = v_payment.is_expired, is_reopened = v_payment.is_reopened,
       hold_expires_at = v_payment.hold_expires_at, message_count = v_payment.message_count
     where payment.public_token = v_public_token and payment.payment_id = v_payment.payment_id;
-    -- What a message gives back or takes is moved here.
+    -- Moves the amount that the message gives back or takes.
     perform move_payment_spending(v_before, v_payment);
   end if;
   payment_id := v_payment.payment_id;

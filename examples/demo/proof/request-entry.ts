@@ -2,7 +2,7 @@ import { make } from '../../../packages/card-element/field.ts'
 import type { SentRequest } from './recorder.ts'
 import { decodeBase64, type Secret } from './secrets.ts'
 
-/** What a member of a request body is, for an auditor. */
+/** Describes the members of a request body for an auditor. */
 const meanings: Readonly<Record<string, string>> = {
   'deviceKey.kty': 'kind of the public key that the device made for this reveal',
   'deviceKey.crv': 'its curve',

@@ -1,4 +1,4 @@
-/** What must not leave the device: the values on the screen, and the PIN that was typed. */
+/** A value that must not leave the device: one on the screen, or the PIN that was typed. */
 export interface Secret {
   readonly name: 'card number' | 'CVV' | 'PIN'
   readonly digits: string

@@ -129,7 +129,7 @@ interface Authorization {
   readonly tryNumber?: number
   /** Present if the card's client was asked, also if a fallback decided. */
   readonly decisionId?: string
-  /** Who decided, with `decisionId`. */
+  /** The party that decided, present with `decisionId`. */
   readonly decidedBy?:
     | 'endpoint'
     | 'fallback:timeout'

@@ -47,7 +47,7 @@ function describeCheck({ atc, check, decidedBy, findings = [], reason, result }:
   return line`${check} ${result}${cause === '' ? '' : ` (${cause})`}`
 }
 
-/** What the line of the transaction does not say of its merchant. */
+/** The members of a merchant that the line of the transaction does not show. */
 const describeMerchant = ({ city, country, id, terminalId }: Merchant) => ({
   ...(id !== undefined && { merchantId: id }),
   ...(terminalId !== undefined && { terminalId }),

@@ -16,7 +16,7 @@ interface Rule {
   onEvent?(event: unknown): unknown
 }
 
-/** What tells a balance that a hold has changed, or that an approval did not come about. */
+/** The events that correct a balance: a changed hold, or an approval that was declined later. */
 const eventTypes = 'authorization.declined,payment.changed,payment.expired'
 
 export const listenCommand: cli.Command = {
@@ -86,7 +86,7 @@ const describe = async (rule: Rule, request: DecisionRequest, prefix: string): P
   }
 }
 
-/** Decides what comes on the stream, each request by itself. */
+/** Decides each request of the stream separately. */
 async function listen(service: ServiceConnection, call: cli.Call, rule: Rule): Promise<void> {
   const { open } = service
   if (!open) throw new cli.Unreachable('No server is running here. Run pinfold start first.')

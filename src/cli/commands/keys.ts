@@ -241,7 +241,7 @@ async function untilReEncrypted(
   }
 }
 
-/** What holds once a version is active, and what is to do. */
+/** Returns the state of things once a version is active, and the next step. */
 function findNextStep(key: string): string {
   if (reencryptingKeys.has(key)) return 'All data is re-encrypted.'
   if (!isOfChips(key)) return 'What was made under an older version stays valid.'

@@ -24,7 +24,7 @@ interface Payment {
   readonly merchant?: { readonly name?: string; readonly categoryCode?: string }
 }
 
-/** What the client's cards hold, and what has moved. */
+/** Commands that show the held and the moved amounts of the client's cards. */
 export const paymentCommands: readonly cli.Command[] = [
   {
     words: 'payments list',

@@ -14,7 +14,7 @@ interface CardTools {
   readonly now: () => Promise<Date>
 }
 
-/** Creates the card of an actor, and sets what is known of it: `ana.publicToken`, … */
+/** Creates the card of an actor, and sets its variables: `ana.publicToken`, … */
 export async function prepareCard(
   tools: CardTools,
   actor: string,

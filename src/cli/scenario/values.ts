@@ -1,4 +1,4 @@
-/** Values that steps have saved, and what is known of the cards: `ana.pin`. */
+/** Values that steps have saved, and the data of the cards: `ana.pin`. */
 export type Variables = Map<string, string | number | boolean>
 
 const reference = /\$\{([a-zA-Z0-9.]+)\}/g

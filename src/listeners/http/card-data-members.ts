@@ -6,7 +6,7 @@ import { closed, stringPatterns } from './validation.ts'
 
 const secret = { 'x-secret': true } as const
 
-/** What a terminal read from a card, and what a 3-D Secure authentication gave. */
+/** The data that a terminal read from a card, and the result of a 3-D Secure authentication. */
 export const cardDataMembers = {
   chip: Type.Optional(
     Type.Object(

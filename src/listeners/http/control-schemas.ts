@@ -122,7 +122,7 @@ const holdDays = nullable(
   "How many days the holds of its cards last; null (default): by the merchant's category.",
 )
 
-/** What a request may say of a product beside its controls. */
+/** The members that a request may set for a product besides its controls. */
 export const productTerms = {
   timeZone: Type.Optional(timeZone),
   limitBasis: Type.Optional(limitBasis),

@@ -6,7 +6,7 @@ const graceMs = 5_000
 /** A timer with a longer time fires at once. */
 const longestTimerMs = 2 ** 31 - 1
 
-/** What a stream sends, until when, and what ends it. */
+/** The content of a stream, and its end. */
 interface EventStreamSource {
   /** In the form of the HTML standard, section 9.2. */
   readonly lines: AsyncIterable<string>

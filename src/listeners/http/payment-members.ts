@@ -14,7 +14,7 @@ export const paymentSums = {
   open: sum('What is still held.'),
 }
 
-/** What a message did to its payment. */
+/** The effect of a message on its payment. */
 export const effectMember = Type.Enum(Object.keys(paymentEffects), {
   description: 'What the message did (docs/reference/payments.md).',
   examples: ['release'],

@@ -72,7 +72,7 @@ export function composeChipField(
   return { [chip.field]: isInDataset ? `${chip.dataset}${length}${data}` : data }
 }
 
-/** What a message has of the card, and where its terminal is. */
+/** The card data of a message, and the place of its terminal. */
 interface SentCard {
   readonly entryMode: EntryMode
   readonly hasChipData: boolean

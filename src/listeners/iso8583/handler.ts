@@ -98,7 +98,7 @@ export async function handle(
   }
 }
 
-/** Names the handler of a message by its class and function; null when there is none. */
+/** Names the handler of a message by its class and function; null without a handler. */
 export function findWork({ version }: Profile, { mti }: IsoMessage): string | null {
   const isOfVersion = mti.startsWith(version === '1993' ? '1' : '0')
   const name = `${messages.readClass(mti)} ${messages.readFunction(mti)}`

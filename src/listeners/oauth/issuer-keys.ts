@@ -33,7 +33,8 @@ export interface IssuerKeys {
   readonly algorithms: readonly string[]
   /**
    * Returns the key that a token names.
-   * @throws jose's errors if there is none; Problem `unavailable` during an outage of the issuer.
+   * @throws jose's errors if the issuer has no such key; Problem `unavailable` during an outage of
+   *   the issuer.
    */
   readonly find: JWTVerifyGetKey
 }

@@ -4,9 +4,9 @@ import { type CallOptions, path } from '../transport/transport.ts'
 
 /** The chip that a sandbox gives to a card. */
 export type VirtualChip = Result<'readVirtualChip'>
-/** Chip data with a cryptogram, and what the chip decided by itself. */
+/** Chip data with a cryptogram, and the chip's own decision. */
 export type StartedChipTransaction = Result<'startChipTransaction'>
-/** Whether the chip accepted the answer, and what came of the commands in it. */
+/** Whether the chip accepted the answer, and the results of the commands in it. */
 export type AnsweredChipTransaction = Result<'answerVirtualChip'>
 
 /** Virtual chips of a sandbox. */

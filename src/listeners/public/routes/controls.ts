@@ -154,7 +154,7 @@ export function backTestControlsRoute({ app, base, issuing }: PublicApi): void {
   )
 }
 
-/** What a card is charged counts: the amount that the network converted, if it did. */
+/** The charge of the card counts: the amount that the network converted, if it sent one. */
 function toControlled(entryMode: EntryMode, members: TransactionMembers): ControlledTransaction {
   const transaction = toTransaction(members)
   const money = findCharge(transaction)

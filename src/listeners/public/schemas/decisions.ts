@@ -98,7 +98,7 @@ const money = Type.Object({
 const text = (description: string, example: string) =>
   Type.Optional(Type.String({ description, examples: [example] }))
 
-/** What a client is asked, in the format `pinfold`. Later versions may add members. */
+/** The request to a client, in the format `pinfold`. Later versions may add members. */
 export const DecisionRequestSchema = Type.Object({
   decisionId: Type.String({ format: 'uuid' }),
   purpose: Type.Enum([...decisionPurposes], {

@@ -5,8 +5,8 @@
  */
 import { resolve } from 'node:path'
 import { type Figure, measureSources } from './structure/figures.ts'
-import { readSources, type Source } from './structure/read-source.ts'
-import { rules } from './structure/rules.ts'
+import { listLongLinesOfSql, readSources, type Source } from './structure/read-source.ts'
+import { describeLongLine, rules } from './structure/rules.ts'
 
 export type StructureReport = {
   faults: readonly string[]
@@ -20,7 +20,10 @@ export const checkStructure = (root: string): StructureReport => {
     /^(?:src|web|packages|examples\/demo)\//.test(path),
   )
   return {
-    faults: sources.flatMap((source) => rules.flatMap((rule) => rule(source))),
+    faults: [
+      ...sources.flatMap((source) => rules.flatMap((rule) => rule(source))),
+      ...listLongLinesOfSql(root).map(describeLongLine),
+    ],
     figures: measureSources(everything),
     summary: summarize(sources),
   }

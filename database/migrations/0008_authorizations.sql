@@ -114,8 +114,8 @@ from authorization_request
 where response_code is not null;
 
 -- The answered ones, as controls see them: a back-test decides them again. "cashCharge" is that of
--- findCashCharge (src/domain/transaction.ts). "control" is the one that declined: only the last check
--- can have objected.
+-- findCashCharge (src/domain/transaction.ts). "control" is the one that declined: only the last
+-- check can have objected.
 create view decided_authorization as
 select client_id as "clientId", public_token as "publicToken",
   authorization_id as "authorizationId",

@@ -103,8 +103,8 @@ create table feed_head (
   last_position bigint not null check (last_position >= 0)
 );
 
--- The open streams of clients, ten slots for each client and scope: the right that the stream needs.
--- A slot whose lease has expired is free.
+-- The open streams of clients, ten slots for each client and scope: the right that the stream
+-- needs. A slot whose lease has expired is free.
 create table client_stream (
   client_id text not null,
   scope text not null check (scope in ('events.read', 'decisions.write')),

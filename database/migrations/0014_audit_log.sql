@@ -45,8 +45,8 @@ create index audit_entry_disclosure_of_card on audit_entry (public_token, log, e
 create index audit_entry_disclosure_of_client on audit_entry (client_id, log, entry_index)
   where act in ('pin.revealed', 'card_data.revealed', 'cardholder.revealed');
 
--- Entries of operators by the time of their entry: all, and by person, act and card. Few entries are
--- of operators, and the other entries are in none of these indexes.
+-- Entries of operators by the time of their entry: all, and by person, act and card. Few entries
+-- are of operators, and the other entries are in none of these indexes.
 create index audit_entry_of_operators on audit_entry (entered_at, log, entry_index)
   where by_operator;
 create index audit_entry_of_operator on audit_entry (client_id, entered_at, log, entry_index)

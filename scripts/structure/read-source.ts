@@ -1,7 +1,7 @@
 /**
  * Reads the properties of each file that the rules need from the TypeScript compiler's syntax tree.
  */
-import { globSync } from 'node:fs'
+import { globSync, readFileSync } from 'node:fs'
 import { dirname, join, relative, resolve } from 'node:path'
 import {
   type FunctionLikeDeclaration,
@@ -88,6 +88,15 @@ export const readSources = (root: string): Source[] => {
     api.close()
   }
 }
+
+/** Lists the long lines of the files of SQL, as `path:line`. */
+export const listLongLinesOfSql = (root: string): string[] =>
+  globSync('{src,database}/**/*.sql', { cwd: root })
+    .map((path) => path.replaceAll('\\', '/'))
+    .sort()
+    .flatMap((path) =>
+      listLongLines(readFileSync(join(root, path), 'utf8')).map((line) => `${path}:${line}`),
+    )
 
 const readSource = (root: string, path: string, tree: SyntaxTree): Source => {
   const nodes = [...descendants(tree)]

@@ -55,7 +55,10 @@ const noLiteralSpread: Rule = ({ path, literalSpreadLines }) =>
   literalSpreadLines.map((line) => `${path}:${line} spreads a literal: write its members out`)
 
 const noLongLine: Rule = ({ path, longLines }) =>
-  longLines.map((line) => `${path}:${line} has more than 100 columns`)
+  longLines.map((line) => describeLongLine(`${path}:${line}`))
+
+/** Composes the fault of a long line at `path:line`. */
+export const describeLongLine = (place: string): string => `${place} has more than 100 columns`
 
 const noReminder: Rule = ({ path, reminders }) =>
   reminders.map(({ line, word }) => `${path}:${line} ${word}: do it, or file it`)

@@ -214,6 +214,12 @@ const otherFaults: [title: string, path: string, text: string, faults: string[]]
     [1, 3].map((line) => `src/domain/x.ts:${line} has more than 100 columns`),
   ],
   [
+    'a line of SQL that is too long',
+    'database/functions/cards/x.sql',
+    `-- short\n-- ${'long '.repeat(25)}\nselect 1\n`,
+    ['database/functions/cards/x.sql:2 has more than 100 columns'],
+  ],
+  [
     'work left undone',
     'packages/sdk/device/x.ts',
     '\n// TODO: this\nexport {}',

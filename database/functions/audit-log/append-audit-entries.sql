@@ -4,10 +4,10 @@
 -- p_first_index. Existing entries do not change. A tile of hashes only grows: its new hashes begin
 -- with the old ones.
 --
--- Ids, clients, tokens, acts, texts and marks of operators are one text each, with a line for each entry. Arrays of a
--- thousand would be quoted by the driver, value by value, and cost more than everything else. No
--- value has a line break, and an empty line is null. Commitments and salts are 32 bytes for each
--- entry.
+-- Ids, clients, tokens, acts, texts and marks of operators are one text each, with a line for each
+-- entry. Arrays of a thousand would be quoted by the driver, value by value, and cost more than
+-- everything else. No value has a line break, and an empty line is null. Commitments and salts are
+-- 32 bytes for each entry.
 create or replace function append_audit_entries(
   p_log integer,
   p_first_index bigint,

@@ -32,7 +32,9 @@ begin
     from card
     where public_token = v_public_token
     for no key update skip locked;
-    if v_card.status_code not in ('41', '43', '46', '54', '83') and v_card.valid_until < p_today then
+    if v_card.status_code not in ('41', '43', '46', '54', '83')
+      and v_card.valid_until < p_today
+    then
       perform expire_card(v_public_token);
       v_count := v_count + 1;
     end if;

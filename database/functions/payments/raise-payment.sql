@@ -2,8 +2,8 @@
 -- if no open or partly cleared payment is found, its currency differs, or its sum would be too
 -- large. The caller has locked the cards, and records the event (record_increment).
 --
--- p_public_token is the card of the payment (find_card_of_payment). p_increment_token is the card of
--- the increment, which has the payment that the increment opens.
+-- p_public_token is the card of the payment (find_card_of_payment). p_increment_token is the card
+-- of the increment, which has the payment that the increment opens.
 --
 -- The increment is the authorization p_authorization_id. Its message has the same id.
 --

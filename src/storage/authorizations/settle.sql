@@ -133,7 +133,8 @@ cross join spend_try(
 
 -- name: answer_authorization
 select answered.is_answered as "isAnswered", answered.is_reversed as "isReversed",
-  answered.is_guessing as "isGuessing", answered.limit_code as "limitCode", answered.is_flagged as "isFlagged",
+  answered.is_guessing as "isGuessing", answered.limit_code as "limitCode",
+  answered.is_flagged as "isFlagged",
   answered.approved_amount::double precision as "approvedAmount",
   answered.reserved::text as "reserved", answered.is_replayed as "isReplayed"
 from answer_authorization(

@@ -1,8 +1,9 @@
--- The tries of a card, in the form of the reads in cards.sql. For the PIN of a card with a chip, also
--- the known state of the PIN in its chip: the newest command that changes or unblocks it, and the
--- last report of its tries. A command that waits comes before one that has ended, so that nothing
--- that is due is hidden. A change of the PIN that did not succeed comes first until another change, because
--- an unblock brings no new PIN into the chip. The chip of a replacement has a higher sequence number.
+-- The tries of a card, in the form of the reads in cards.sql. For the PIN of a card with a chip,
+-- also the known state of the PIN in its chip: the newest command that changes or unblocks it, and
+-- the last report of its tries. A command that waits comes before one that has ended, so that
+-- nothing that is due is hidden. A change of the PIN that did not succeed comes first until another
+-- change, because an unblock brings no new PIN into the chip. The chip of a replacement has a
+-- higher sequence number.
 
 -- name: find_tries
 select try_counter.try_limit as "limit", try_counter.spent as "spent",
@@ -40,8 +41,9 @@ left join lateral (
     limit 50
   ) as newest
   order by coalesce(
-      newest.state in ('failed', 'unconfirmed') and newest.command_number = max(newest.command_number)
-        filter (where newest.command = 'change_pin') over (),
+      newest.state in ('failed', 'unconfirmed')
+        and newest.command_number = max(newest.command_number)
+          filter (where newest.command = 'change_pin') over (),
       false
     ) desc,
     newest.state in ('pending', 'sent') desc, newest.command_number desc
@@ -96,8 +98,9 @@ cross join lateral (
       limit 50
     ) as newest
     order by coalesce(
-        newest.state in ('failed', 'unconfirmed') and newest.command_number = max(newest.command_number)
-          filter (where newest.command = 'change_pin') over (),
+        newest.state in ('failed', 'unconfirmed')
+          and newest.command_number = max(newest.command_number)
+            filter (where newest.command = 'change_pin') over (),
         false
       ) desc,
       newest.state in ('pending', 'sent') desc, newest.command_number desc

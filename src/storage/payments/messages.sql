@@ -1,7 +1,8 @@
 -- Messages about payments, and expiries of holds. The rules are in database/functions/payments.
 
 -- name: record_payment_message
-select recorded.outcome, recorded.card_token as "publicToken", recorded.message_id as "messageId", recorded.payment_id as "paymentId",
+select recorded.outcome, recorded.card_token as "publicToken", recorded.message_id as "messageId",
+  recorded.payment_id as "paymentId",
   recorded.effect, recorded.amount::double precision as "amount",
   recorded.applied::double precision as "applied"
 from record_payment_message(

@@ -103,7 +103,10 @@ select exists (
 select product_id as "productId"
 from product
 where chip is not null and :keyVersion::integer = any(
-  array(select version::integer from jsonb_each_text(chip -> 'keyVersions') as listed (index, version))
+  array(
+    select version::integer
+    from jsonb_each_text(chip -> 'keyVersions') as listed (index, version)
+  )
 )
 order by product_id
 limit 1;

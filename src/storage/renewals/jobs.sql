@@ -76,7 +76,8 @@ select listed.public_token, :jobId
 from unnest(:publicTokens::text[]) as listed (public_token)
 on conflict (public_token, job_id) do nothing;
 
--- Moves a job on from the place where its step began. It does nothing if another process was faster.
+-- Moves a job on from the place where its step began. It does nothing if another process was
+-- faster.
 -- name: move_job
 update renewal_job
 set listed_card_type = :cardType, listed_created_at = :createdAt::timestamptz,

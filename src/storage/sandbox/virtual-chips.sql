@@ -22,8 +22,9 @@ limit 1;
 
 -- name: find_virtual_chip
 select state_id::text as "stateId", pan_sequence_number as "panSequenceNumber",
-  key_version as "keyVersion", derivation_key_index as "derivationKeyIndex", atc, offline_try_limit as "offlineTryLimit",
-  remaining_offline_tries as "remainingOfflineTries", pin_block as "pinBlock", pvv,
+  key_version as "keyVersion", derivation_key_index as "derivationKeyIndex", atc,
+  offline_try_limit as "offlineTryLimit", remaining_offline_tries as "remainingOfflineTries",
+  pin_block as "pinBlock", pvv,
   pin_key as "pinKey", is_application_blocked as "isApplicationBlocked",
   is_card_blocked as "isCardBlocked", cryptogram_data as "cryptogramData",
   unpredictable_number as "unpredictableNumber", cryptogram,

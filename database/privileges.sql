@@ -84,6 +84,7 @@ declare
   v_parts constant text[] := array[
     'add_seen_atc',
     'advance_chip',
+    'apply_approval',
     'apply_controls',
     'cancel_orders',
     'carry_controls',
@@ -107,6 +108,7 @@ declare
     'has_card_use',
     'has_declined_request',
     'has_early_reversal',
+    'hold_payment',
     'is_changeable',
     'is_chip_of_other_plastic',
     'is_claim_taken',

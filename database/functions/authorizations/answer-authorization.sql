@@ -92,21 +92,9 @@ declare
   v_card card;
   v_sequence integer;
   v_payment_token text := p_public_token;
-  v_payment_id uuid;
-  v_raised record;
-  v_increment record;
-  v_spending jsonb := p_spending;
-  v_response_code text := p_response_code;
-  v_event_type text := p_event_type;
-  v_details text := p_details;
-  v_checks text := p_checks;
-  v_duration_ms integer := p_duration_ms;
   v_decided_at timestamptz;
-  v_reserved record;
-  v_taken jsonb;
-  v_held_amount bigint := p_held_amount;
   v_key_hash bytea;
-  v_is_reserved boolean;
+  v_applied record;
 begin
   if p_is_increment and p_held_amount is not null then
     v_payment_token := find_card_of_payment(
@@ -150,62 +138,16 @@ begin
   if p_chip is not null then
     perform use_chip(p_public_token, p_chip);
   end if;
-  if p_is_increment and p_held_amount is not null and p_response_code = '00' then
-    v_increment := compute_increment(
-      v_payment_token, p_network_id, p_network_transaction_id, p_raised_payment_id, p_held_amount,
-      p_is_new_total, p_held_currency_code, p_spending
-    );
-    v_held_amount := v_increment.added;
-    v_spending := v_increment.spending;
-  end if;
-  if p_spending is not null and p_response_code in ('00', '10') then
-    v_reserved := reserve_spending(v_card.line_token, v_spending, p_checks, p_details);
-    v_checks := v_reserved.checks;
-    v_details := v_reserved.details;
-    v_taken := v_reserved.taken;
-    approved_amount := v_reserved.approved_amount;
-    v_held_amount := coalesce(approved_amount, v_held_amount);
-    if v_reserved.response_code is not null then
-      limit_code := v_reserved.response_code;
-      v_response_code := limit_code;
-      v_event_type := case
-        when limit_code = '10' then 'authorization.approved'
-        else 'authorization.declined'
-      end;
-    end if;
-  end if;
-  -- The card's client decides, and conclude_decision answers.
-  v_is_reserved := p_decision is not null and v_response_code in ('00', '10');
-  if v_is_reserved then
-    reserved := reserve_decision(
-      p_public_token, p_client_id, p_authorization_id, p_decision, v_checks, v_details,
-      v_held_amount, p_held_currency_code, approved_amount, null, null
-    );
-    v_response_code := null;
-    v_checks := null;
-    v_duration_ms := null;
-    approved_amount := null;
-  -- An increment raises a payment; any other approval that holds an amount opens one.
-  elsif p_held_amount is not null and p_is_increment and v_response_code in ('00', '10') then
-    v_raised := raise_payment(
-      v_payment_token, p_public_token, p_client_id, p_network_id, p_network_transaction_id,
-      p_raised_payment_id, p_authorization_id, p_request_id, p_reference, v_held_amount,
-      p_held_currency_code, p_hold_expires_at
-    );
-    v_payment_id := (v_raised.raised).payment_id;
-    is_flagged := coalesce(v_payment_id <> p_raised_payment_id, false);
-    v_details := (v_details::jsonb || jsonb_build_object('paymentId', v_payment_id))::text;
-  elsif p_held_amount is not null and v_response_code in ('00', '10') then
-    v_payment_id := p_authorization_id;
-    insert into payment (
-      public_token, payment_id, client_id, network_id, network_transaction_id, opened_by,
-      currency_code, approved, hold_expires_at
-    )
-    values (
-      p_public_token, v_payment_id, p_client_id, p_network_id, p_network_transaction_id,
-      'authorization', p_held_currency_code, v_held_amount, p_hold_expires_at
-    );
-  end if;
+  v_applied := apply_approval(
+    v_card, v_payment_token, p_authorization_id, p_network_id, p_network_transaction_id,
+    p_request_id, p_reference, p_response_code, p_event_type, p_checks, p_details, p_held_amount,
+    p_held_currency_code, p_hold_expires_at, p_is_increment, p_raised_payment_id, p_is_new_total,
+    p_spending, p_decision, null, null
+  );
+  limit_code := v_applied.limit_code;
+  is_flagged := v_applied.is_flagged;
+  approved_amount := v_applied.approved_amount;
+  reserved := v_applied.reserved;
   if limit_code is not null or is_flagged then
     foreach v_key_hash in array coalesce(p_key_hashes, '{}') loop
       update idempotency_record
@@ -213,7 +155,7 @@ begin
       where client_id = p_claimant_id and key_hash = v_key_hash;
     end loop;
   end if;
-  if not v_is_reserved then
+  if reserved is null then
     v_decided_at := clock_timestamp();
   end if;
   insert into authorization_request (
@@ -226,22 +168,23 @@ begin
     p_public_token, p_authorization_id, p_client_id, p_network_id, p_request_id, p_reference,
     p_entry_mode, p_transaction_type, p_amount, p_currency_code, p_billing_amount,
     p_billing_currency_code, p_cashback_amount, p_merchant, p_network_transaction_id,
-    approved_amount, v_payment_id, v_response_code, v_checks,
-    (p_spending ->> 'productVersion')::integer, (p_spending ->> 'cardVersion')::integer, v_taken,
-    v_duration_ms, v_decided_at
+    approved_amount, (v_applied.held).payment_id, v_applied.response_code, v_applied.checks,
+    (p_spending ->> 'productVersion')::integer, (p_spending ->> 'cardVersion')::integer,
+    v_applied.taken, case when reserved is null then p_duration_ms end, v_decided_at
   );
-  if v_is_reserved then
+  if reserved is not null then
     return;
   end if;
   perform record_event(
-    p_public_token, v_sequence, p_client_id, v_event_type, p_request_id, v_details, null, null
+    p_public_token, v_sequence, p_client_id, v_applied.event_type, p_request_id, v_applied.details,
+    null, null
   );
   update card
   set last_sequence = v_sequence
   where public_token = p_public_token;
-  if v_payment_id is not null and p_is_increment then
+  if v_applied.effect is not null then
     perform record_increment(
-      v_raised.raised, p_authorization_id, v_raised.effect, v_held_amount, p_request_id
+      v_applied.held, p_authorization_id, v_applied.effect, v_applied.held_amount, p_request_id
     );
   end if;
   if p_mistakes is not null then

@@ -84,22 +84,13 @@ declare
   v_settled record;
   v_first_answer bytea;
   v_is_open boolean;
-  v_is_reserved boolean;
+  v_applied record;
   v_decline_code text;
   v_decline_reason text;
   v_response_code text := p_response_code;
   v_event_type text := p_event_type;
   v_details text := p_details;
-  v_checks text := p_checks;
-  v_duration_ms integer := p_duration_ms;
-  v_reserved record;
-  v_taken jsonb;
   v_sequence integer;
-  v_payment_id uuid;
-  v_raised record;
-  v_increment record;
-  v_held_amount bigint := p_held_amount;
-  v_spending jsonb := p_spending;
   -- Citus rejects clock functions in an update.
   v_decided_at timestamptz;
 begin
@@ -138,7 +129,6 @@ begin
       );
     end if;
   end if;
-  is_flagged := false;
   is_reversed := p_held_amount is not null and not p_is_increment
     and p_network_transaction_id is not null
     and has_early_reversal(p_public_token, p_network_id, p_network_transaction_id, p_now);
@@ -167,65 +157,19 @@ begin
       )
     )::text;
   end if;
-  if p_is_increment and p_held_amount is not null and v_response_code = '00' then
-    v_increment := compute_increment(
-      v_payment_token, p_network_id, p_network_transaction_id, p_raised_payment_id, p_held_amount,
-      p_is_new_total, p_held_currency_code, p_spending
-    );
-    v_held_amount := v_increment.added;
-    v_spending := v_increment.spending;
-  end if;
-  if p_spending is not null and v_response_code in ('00', '10') then
-    v_reserved := reserve_spending(v_card.line_token, v_spending, p_checks, p_details);
-    v_checks := v_reserved.checks;
-    v_details := v_reserved.details;
-    v_taken := v_reserved.taken;
-    approved_amount := v_reserved.approved_amount;
-    v_held_amount := coalesce(approved_amount, v_held_amount);
-    if v_reserved.response_code is not null then
-      limit_code := v_reserved.response_code;
-      v_response_code := limit_code;
-      v_event_type := case
-        when limit_code = '10' then 'authorization.approved'
-        else 'authorization.declined'
-      end;
-    end if;
-  end if;
-  -- The card's client decides, and conclude_decision answers.
-  v_is_reserved := p_decision is not null and v_response_code in ('00', '10');
-  if v_is_reserved then
-    reserved := reserve_decision(
-      p_public_token, v_card.client_id, p_authorization_id, p_decision, v_checks, v_details,
-      v_held_amount, p_held_currency_code, approved_amount, p_kind, remaining
-    );
-    v_response_code := null;
-    v_checks := null;
-    v_duration_ms := null;
-    approved_amount := null;
-  -- An increment raises a payment; any other approval that holds an amount opens one.
-  elsif p_held_amount is not null and v_response_code in ('00', '10') and p_is_increment then
-    v_raised := raise_payment(
-      v_payment_token, p_public_token, v_card.client_id, p_network_id, p_network_transaction_id,
-      p_raised_payment_id, p_authorization_id, p_request_id, p_reference, v_held_amount,
-      p_held_currency_code, p_hold_expires_at
-    );
-    v_payment_id := (v_raised.raised).payment_id;
-    is_flagged := coalesce(v_payment_id <> p_raised_payment_id, false);
-    v_details := (v_details::jsonb || jsonb_build_object('paymentId', v_payment_id))::text;
-  elsif p_held_amount is not null and v_response_code in ('00', '10') then
-    v_payment_id := p_authorization_id;
-    insert into payment (
-      public_token, payment_id, client_id, network_id, network_transaction_id, opened_by,
-      currency_code, approved, hold_expires_at
-    )
-    values (
-      p_public_token, v_payment_id, v_card.client_id, p_network_id, p_network_transaction_id,
-      'authorization', p_held_currency_code, v_held_amount, p_hold_expires_at
-    );
-  end if;
+  v_applied := apply_approval(
+    v_card, v_payment_token, p_authorization_id, p_network_id, p_network_transaction_id,
+    p_request_id, p_reference, v_response_code, v_event_type, p_checks, v_details, p_held_amount,
+    p_held_currency_code, p_hold_expires_at, p_is_increment, p_raised_payment_id, p_is_new_total,
+    p_spending, p_decision, p_kind, remaining
+  );
+  limit_code := v_applied.limit_code;
+  is_flagged := v_applied.is_flagged;
+  approved_amount := v_applied.approved_amount;
+  reserved := v_applied.reserved;
   if p_key_hash is not null then
     if v_is_open and limit_code is null and not is_reversed and not is_flagged
-      and not v_is_reserved and remaining = p_foreseen_tries
+      and reserved is null and remaining = p_foreseen_tries
     then
       update idempotency_record as record
       set answer = p_answer
@@ -235,14 +179,14 @@ begin
     answer := coalesce(v_first_answer, answer);
     is_own := answer = p_answer;
   end if;
-  if v_response_code is not null then
+  if v_applied.response_code is not null then
     v_decided_at := clock_timestamp();
   end if;
-  if p_event_type is not null and not v_is_reserved then
+  if p_event_type is not null and reserved is null then
     v_sequence := v_sequence + 1;
     perform record_event(
-      p_public_token, v_sequence, v_card.client_id, v_event_type, p_request_id, v_details, null,
-      null
+      p_public_token, v_sequence, v_card.client_id, v_applied.event_type, p_request_id,
+      v_applied.details, null, null
     );
   end if;
   if v_sequence > v_card.last_sequence then
@@ -250,24 +194,24 @@ begin
     set last_sequence = v_sequence
     where card.public_token = p_public_token;
   end if;
-  if v_payment_id is not null and p_is_increment then
+  if v_applied.effect is not null then
     perform record_increment(
-      v_raised.raised, p_authorization_id, v_raised.effect, v_held_amount, p_request_id
+      v_applied.held, p_authorization_id, v_applied.effect, v_applied.held_amount, p_request_id
     );
   end if;
   update authorization_request as request
   set result = p_comparison,
     restored = request.restored or p_try_number = any (v_settled.restored_tries),
     remaining_tries = remaining,
-    response_code = v_response_code,
-    checks = v_checks,
+    response_code = v_applied.response_code,
+    checks = v_applied.checks,
     product_controls_version = (p_spending ->> 'productVersion')::integer,
     card_controls_version = (p_spending ->> 'cardVersion')::integer,
-    spending = v_taken,
-    duration_ms = v_duration_ms,
+    spending = v_applied.taken,
+    duration_ms = case when reserved is null then p_duration_ms end,
     decided_at = v_decided_at,
     approved_amount = settle_authorization.approved_amount,
-    payment_id = v_payment_id
+    payment_id = (v_applied.held).payment_id
   where request.public_token = p_public_token and request.authorization_id = p_authorization_id;
   if v_settled.restored_tries <> '{}' and v_settled.restored_tries <> array[p_try_number] then
     update authorization_request as request

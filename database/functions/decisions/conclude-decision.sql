@@ -12,7 +12,7 @@
 --
 -- p_is_approved says whether the authorization is approved. It then holds p_held_amount, at most
 -- what was reserved, until p_hold_expires_at: its payment is opened, or that of an increment raised
--- (raise_payment). What the approval does not hold, and all of a decline, goes back to the limits.
+-- (hold_payment). What the approval does not hold, and all of a decline, goes back to the limits.
 -- An increment that was to be a new total adds what is missing to it now. If an increment named a
 -- payment that it does not raise, it is flagged, and p_flagged_answer is stored.
 --
@@ -73,7 +73,7 @@ declare
   v_is_increment boolean;
   v_is_flagged boolean := false;
   v_held_amount bigint := p_held_amount;
-  v_raised record;
+  v_held record;
   v_details text := p_details;
   -- Citus rejects clock functions in an update.
   v_concluded_at timestamptz;
@@ -141,29 +141,16 @@ begin
         p_public_token, v_decision.authorization_id, v_held_amount - v_decision.held_amount
       );
     end if;
+    v_held := hold_payment(
+      p_public_token, v_decision.client_id, v_decision.authorization_id, v_request.network_id,
+      v_request.network_transaction_id, v_request.request_id, v_request.reference, v_held_amount,
+      v_decision.held_currency_code, p_hold_expires_at, v_is_increment, v_payment_token,
+      (v_pending #>> '{increment,paymentId}')::uuid
+    );
+    payment_id := (v_held.held).payment_id;
+    v_is_flagged := v_held.is_flagged;
     if v_is_increment then
-      v_raised := raise_payment(
-        v_payment_token, p_public_token, v_decision.client_id, v_request.network_id,
-        v_request.network_transaction_id, (v_pending #>> '{increment,paymentId}')::uuid,
-        v_decision.authorization_id, v_request.request_id, v_request.reference, v_held_amount,
-        v_decision.held_currency_code, p_hold_expires_at
-      );
-      payment_id := (v_raised.raised).payment_id;
-      v_is_flagged := coalesce(
-        payment_id <> (v_pending #>> '{increment,paymentId}')::uuid, false
-      );
       v_details := (v_details::jsonb || jsonb_build_object('paymentId', payment_id))::text;
-    else
-      payment_id := v_decision.authorization_id;
-      insert into payment (
-        public_token, payment_id, client_id, network_id, network_transaction_id, opened_by,
-        currency_code, approved, hold_expires_at
-      )
-      values (
-        p_public_token, v_decision.authorization_id, v_decision.client_id, v_request.network_id,
-        v_request.network_transaction_id, 'authorization', v_decision.held_currency_code,
-        v_held_amount, p_hold_expires_at
-      );
     end if;
   end if;
   if not is_taken then
@@ -184,7 +171,7 @@ begin
   where card.public_token = p_public_token;
   if payment_id is not null and v_is_increment then
     perform record_increment(
-      v_raised.raised, v_decision.authorization_id, v_raised.effect, v_held_amount,
+      v_held.held, v_decision.authorization_id, v_held.effect, v_held_amount,
       v_request.request_id
     );
   end if;

@@ -11,7 +11,7 @@ import * as payments from '../operations/payments/messages.ts'
 import { findCardReference } from '../storage/authorizations/begin.ts'
 import { simulatorNetwork } from './demo-data.ts'
 
-/** What the simulator sends about a payment of the caller's card. */
+/** A message of the simulator about a payment of the caller's card. */
 interface SimulatedMessage extends Pick<TransactionMembers, 'merchant'> {
   readonly publicToken: string
   readonly paymentId?: string

@@ -15,13 +15,13 @@ export function askObserver(registry: Registry, database: Database, log: Logger)
   const registers = [registry]
   const requests = new Counter({
     name: 'pinfold_decision_requests_total',
-    help: 'Requests to clients, by what came of them: a verdict, timeout, or an error.',
+    help: 'Requests to clients, by outcome: a verdict, timeout, or an error.',
     labelNames: ['purpose', 'outcome'],
     registers,
   })
   const seconds = new Histogram({
     name: 'pinfold_decision_seconds',
-    help: 'Time from a request to a client until its answer, or until there is none.',
+    help: 'Time from a request to a client until its answer, timeout or error.',
     labelNames: ['purpose'],
     buckets: [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 1.5, 2, 2.5, 3],
     registers,

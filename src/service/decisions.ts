@@ -40,16 +40,16 @@ export type DecisionObserver = Omit<AskObserver, 'faulted'> &
   Pick<ShadowObserver, 'compared'> &
   Pick<StandInContext, 'ruleFailed'>
 
-/** What lets the clients of cards decide. */
+/** The parts with which the clients of cards decide. */
 export interface Deciding {
   readonly asker: Asker
   readonly decisions: NonNullable<AuthorizationContext['decisions']>
   /** It also asks shadow versions, after the answers that it observes. */
   readonly observe: AuthorizationContext['observe']
   readonly shadows: Shadows
-  /** What concludes the decisions of lost processes. */
+  /** The context that concludes the decisions of lost processes. */
   readonly concluding: StandInContext
-  /** What clients do with decisions by their own calls. */
+  /** The context of the calls of clients about decisions. */
   readonly calls: DecidingContext
 }
 

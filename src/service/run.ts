@@ -69,7 +69,7 @@ export async function runService(
         ])
         service.deciding.asker.close()
         await service.deciding.calls.answers.close()
-        // Their requests have ended, and what came of them is recorded.
+        // Their requests have ended, and the outcomes are recorded.
         const compared = service.deciding.shadows.idle()
         await Promise.race([compared, wait(finishTimeoutMs, undefined, { ref: false })])
         // During a database outage, the service stops without this record.

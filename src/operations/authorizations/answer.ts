@@ -51,7 +51,7 @@ interface Unspent {
   readonly result: Authorization
   readonly card: AuthorizedCard | null
   readonly mistake: MistakeKind | null
-  /** What an approval takes from limits. */
+  /** The amounts that an approval takes from limits. */
   readonly spending?: NewSpending | null
 }
 

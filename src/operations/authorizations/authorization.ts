@@ -109,7 +109,7 @@ export interface ProposedApproval {
   /** The answer, and its record, as the checks foresee them. */
   readonly answer: Authorization
   readonly record: AnsweredAuthorization & Pick<AuthorizationRequest, 'entryMode'>
-  /** What it takes from limits; null if nothing. */
+  /** The amounts that it takes from limits; null if none. */
   readonly spending: NewSpending | null
   /** The claim of the request's key; null without one. */
   readonly claim: Claim | null
@@ -117,7 +117,7 @@ export interface ProposedApproval {
 
 /** A decision that is put to the card's client once its approval is reserved. */
 export interface PreparedDecision {
-  /** What `settleAuthorization` and `answerAuthorization` reserve. */
+  /** The text that `settleAuthorization` and `answerAuthorization` reserve. */
   readonly reservation: string
   /**
    * Asks the client, and concludes.
@@ -158,7 +158,7 @@ export interface AuthorizationObserver {
   decided(decidedBy: Decider, error: AskError | null): void
   /** The HSM gave no answer. */
   hsmFaulted(error: unknown): void
-  /** What happened to the commands of an answered chip was not recorded: they are sent again. */
+  /** The results of an answered chip's commands were not recorded: they are sent again. */
   chipResultsLost(error: unknown): void
 }
 

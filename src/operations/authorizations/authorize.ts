@@ -221,7 +221,7 @@ async function decide(
     : answerUnspent(context, keyed, traced, { result, card, mistake: null })
 }
 
-/** What proves a card or an authentication, and could be guessed. */
+/** The checks of values that prove a card or an authentication, and could be guessed. */
 const provingChecks = ['cryptogram', 'card_value', 'cavv'] as const
 
 /** A value that was not compared, or that the product only records. */
@@ -264,7 +264,7 @@ const findFaultyMember = (
   return isInCurrency(request.transaction, currencyCode) ? null : 'currency'
 }
 
-/** Returns the first objection to a transaction by itself, whoever uses the card. */
+/** Returns the first objection to the transaction alone, independent of its cardholder. */
 function objectToTransaction(traced: TracedRequest, card: AuthorizedCard): DeclineCode | null {
   const faulty = findFaultyMember(traced, card)
   if (!faulty) return noteControls(traced, card)

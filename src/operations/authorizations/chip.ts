@@ -114,6 +114,6 @@ export async function answerChip(
   return answered ? { ...answer, chip: { data: answered.data } } : answer
 }
 
-/** What a commit records of a chip whose use is not recorded yet: JSON, or null. */
+/** Composes the record of a chip whose use is not recorded yet: JSON, or null. */
 export const toChipUse = (chip: PresentedChip | null | undefined): string | null =>
   chip?.use ? JSON.stringify(chip.use) : null

@@ -30,11 +30,11 @@ export function noteControls(
   return responseCode
 }
 
-/** What limits say to an approval before it is committed. */
+/** The verdict of limits on an approval before its commit. */
 interface LimitVerdict {
   /** The answer, as far as it depends on no other transaction. */
   readonly verdict: Verdict
-  /** What to reserve with the answer; null if nothing. */
+  /** The amounts to reserve with the answer; null if none. */
   readonly spending: NewSpending | null
 }
 

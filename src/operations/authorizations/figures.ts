@@ -25,7 +25,7 @@ interface AnswerSums {
   readonly declined: number
   /** By response code, without approvals. */
   readonly declinedBy: Record<string, number>
-  /** What approvals held, by currency, in its smallest unit. */
+  /** The sums that approvals held, by currency, in its smallest unit. */
   readonly approvedAmounts: Record<string, number>
 }
 

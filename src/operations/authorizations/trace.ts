@@ -11,7 +11,7 @@ type NewCheck = Omit<AuthorizationCheck, 'afterMs' | 'responseCode'> & {
 export interface TracedRequest extends AuthorizationRequest {
   /** The instant at which the card must be valid, and from which a hold counts. */
   readonly at: Date
-  /** What the comparison of the address found, if the request has one. */
+  /** The result of the comparison of the address, if the request has one. */
   readonly address?: AddressOutcome
   /** The chip of the request, as it was read. */
   readonly presentedChip?: PresentedChip

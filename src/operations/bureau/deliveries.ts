@@ -18,7 +18,7 @@ import { rememberAnswer } from '../../storage/idempotency/idempotency.ts'
 import { type CardActor, type CardContext, changeEvent } from '../cards/cards.ts'
 import { type Answer, commitOnce, type RepeatableRequest } from '../idempotency/idempotency.ts'
 
-/** What the bureau reports of a plastic. */
+/** A report of the bureau about a plastic. */
 interface DeliveryReport extends PlasticKey {
   readonly to: ReportedStatus
 }

@@ -2,7 +2,7 @@ import type { AuthorizationCheck } from '../../domain/authorization-check.ts'
 import type { DeclineCode } from '../../domain/response-code.ts'
 import type { ReportedChip } from './commands.ts'
 
-/** What the commit of an authorization records of a chip. */
+/** The record of a chip in the commit of an authorization. */
 interface ChipUse {
   /** 2 digits. */
   readonly panSequenceNumber: string
@@ -20,7 +20,7 @@ interface ChipUse {
   readonly remainingOfflineTries?: number | null
 }
 
-/** What the commit of an authorization records of a contactless stripe, which has no chip's row. */
+/** The record of a contactless stripe, which has no chip's row, in the same commit. */
 export interface StripeUse {
   readonly panSequenceNumber: null
   readonly atc: number
@@ -56,7 +56,7 @@ export interface PresentedChip {
    * before.
    */
   readonly use: ChipUse | StripeUse | null
-  /** What it reports of its commands; null unless the cryptogram is right and was not used. */
+  /** The results of its commands; null unless the cryptogram is right and was not used. */
   readonly reported: ReportedChip | null
   /**
    * Composes the answer to the chip, once for each response code.

@@ -119,7 +119,7 @@ function parseMessage(
   // The cryptogram covers the verification results, and not what the terminal says.
   const information = tags.get('9F27')
   if (information && readInformationKind(information[0] ?? 0) !== kind) return null
-  // What a chip approved itself is reported in advices, and asks for nothing.
+  // A transaction that a chip approved offline is reported in an advice, and requests nothing.
   const isFit = isAdvice || kind !== 'approval'
   if (!isFit || !isChipRead(cardRead)) return null
   return {
@@ -299,7 +299,7 @@ function isPinDisputed(
   return isClaimed && (!isOfflinePinPerformed || isOfflinePinFailed)
 }
 
-/** What a chip made its cryptogram for; null for what it cannot have seen. */
+/** Reads the money that the cryptogram covers; null for members that the chip cannot have seen. */
 const readChipMoney = (tags: ChipTags) => {
   const [, currency = ''] = /^0([0-9]{3})$/.exec(toHex(tags.get('5F2A'))) ?? []
   return {

@@ -12,7 +12,7 @@ import { formats } from './formats.ts'
 import type { Lane, Lanes } from './lanes.ts'
 import type { DecisionStreams } from './streams.ts'
 
-/** Receives what came of each request. */
+/** Receives the outcome of each request. */
 export interface ClientAskObserver {
   asked(purpose: DecisionPurpose, outcome: AskOutcome): void
 }

@@ -12,7 +12,7 @@ import type { DecisionSigner } from './signing.ts'
 /** Asks the endpoints of clients by HTTP. */
 export interface Asker {
   /**
-   * Resolves with the answer, or with the reason why there is none: at the deadline at the latest.
+   * Resolves with the answer, or with the reason for its absence: at the deadline at the latest.
    * Never rejects.
    * @param endpoint one with a URL.
    * @param called the answer by a call of the client, which ends the request; null if none came.
@@ -27,7 +27,7 @@ export interface Asker {
   close(): void
 }
 
-/** What an asker does at a moment. */
+/** The requests of an asker at one moment. */
 interface AskerLoad {
   /** Requests that wait for an answer. */
   readonly inFlight: number
@@ -111,7 +111,7 @@ export function createAsker({ isSandbox, lanes, now, observe, signer }: AskerOpt
     admitted: Admitted,
     outcome: AskOutcome,
   ): void {
-    // What this process did not send tells nothing about the endpoint.
+    // A request that this process did not send tells nothing about the endpoint.
     if (!isSent) return
     const change = breaker.settle(admitted, isAnswered(outcome))
     if (change && request.purpose === 'authorize') observe.breakerChanged(endpoint, request, change)

@@ -7,7 +7,7 @@ export interface Breaker {
   /** Whether a request may be sent now, and as what. */
   admit(): Admitted | null
   /**
-   * Takes what became of an admitted request.
+   * Takes the outcome of an admitted request.
    * @returns the change that it makes, or from time to time that nothing has changed.
    */
   settle(admitted: Admitted, isAnswered: boolean): BreakerChange | null

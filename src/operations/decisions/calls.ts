@@ -128,7 +128,7 @@ interface AnswerContext {
 interface StatedAnswer {
   readonly body: unknown
   readonly bytes: Uint8Array
-  /** What the documented form does not allow. Reported only if the answer cannot be used. */
+  /** Deviations from the documented form. Reported only if the answer cannot be used. */
   readonly shapeFaults: readonly ProblemError[]
 }
 

@@ -1,7 +1,7 @@
 import type { DecisionFacts, DecisionPurpose, ReservedDecision } from '../../domain/decision.ts'
 import type { Money } from '../../domain/money.ts'
 
-/** What a client is asked. */
+/** A request to a client. */
 export interface DecisionRequest {
   readonly facts: DecisionFacts
   readonly reserved: ReservedDecision

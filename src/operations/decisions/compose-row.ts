@@ -12,7 +12,7 @@ interface RowOptions {
   readonly isSandbox: boolean
 }
 
-/** What a request is composed of, in whatever process. */
+/** The parts from which every process composes the same request. */
 type RequestRow = Pick<
   OfferedRequest,
   'decisionId' | 'sequence' | 'purpose' | 'facts' | 'heldAmount' | 'heldCurrencyCode' | 'deadline'

@@ -21,7 +21,7 @@ import { acceptAnswer, type Decided } from './decided.ts'
 /** The dependencies of a conclusion. */
 export type ConcludeContext = Pick<AuthorizationContext, 'database' | 'hsm' | 'now' | 'observe'>
 
-/** What came of asking: what is decided, and how it was found. */
+/** The outcome of a request: the decision and its origin. */
 export interface FoundDecision {
   readonly decided: Decided
   readonly asked: Omit<AskOutcome, 'answer'>
@@ -124,7 +124,7 @@ function composeConclusion(
   }
 }
 
-/** What an answer to the network says of an amount. */
+/** The members of an answer to the network about an amount. */
 interface Response {
   readonly responseCode: ResponseCode
   /** Null unless a part of the amount is approved. */

@@ -10,7 +10,7 @@ import {
 import { declineRules } from '../../domain/decline-reason.ts'
 import type { DeclineCode } from '../../domain/response-code.ts'
 
-/** What was decided about an authorization, and by whom. */
+/** The decision about an authorization, and its origin. */
 export interface Decided {
   readonly decidedBy: Decider
   readonly verdict: DecisionVerdict
@@ -29,7 +29,7 @@ export interface Decided {
 
 const clientReasons = Object.keys(clientDeclineCodes) as readonly ClientDeclineReason[]
 
-/** What an answer of the card's client decides. */
+/** Returns the decision in an answer of the card's client. */
 export function acceptAnswer({
   amount,
   decision: verdict,

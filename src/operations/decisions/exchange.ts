@@ -21,7 +21,7 @@ export interface Exchange {
   statusCode: number | null
 }
 
-/** What became of an exchange, at whatever time. */
+/** The outcome of an exchange, in time or late. */
 export interface ExchangeResult {
   readonly answer: DecisionAnswer | null
   readonly error: AskError | null
@@ -79,7 +79,7 @@ export const hasTimeToRetry = (
   nowMs: number,
 ): boolean => deadlineMs - nowMs >= retryShare * (deadlineMs - startedMs)
 
-/** What the headers of a request depend on. */
+/** The inputs of a request's headers. */
 interface Headed {
   readonly body: string
   readonly endpoint: Pick<DecisionEndpoint, 'apiVersion' | 'clientId'>

@@ -31,7 +31,7 @@ export interface Lanes {
   countOpenBreakers(): number
 }
 
-/** A lane without a request is forgotten after this time. */
+/** A lane without a request is deleted after this time. */
 const idleMs = 3_600_000
 
 /** A client has a few. */

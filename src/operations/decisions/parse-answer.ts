@@ -12,10 +12,10 @@ import type { Money } from '../../domain/money.ts'
 import { holdsPan, withoutUuids } from '../../domain/pan.ts'
 import type { DeclineCode } from '../../domain/response-code.ts'
 
-/** What an answer is checked against. */
+/** The terms that an answer must meet. */
 export interface AnswerTerms {
   readonly decisionId: string
-  /** What an approval holds; null: it holds nothing. */
+  /** The amount that an approval holds; null if it holds nothing. */
   readonly hold: Money | null
   readonly partialAllowed: boolean
   readonly now: Date

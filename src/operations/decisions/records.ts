@@ -19,7 +19,7 @@ interface Records {
   readonly database: Database
 }
 
-/** What an answer said, as its client reads it. */
+/** The content of an answer, as its client reads it. */
 interface SaidAnswer {
   readonly decision: DecisionVerdict
   readonly amount?: number
@@ -55,7 +55,7 @@ export interface RecordedDecision {
   readonly lateAnswer?: SaidAnswer
 }
 
-/** What a client was asked, as it was sent. */
+/** The request to a client, as it was sent. */
 type AskedRequest = Omit<DecisionFacts, 'amounts' | 'checks' | 'limits'> & {
   readonly decisionId: string
   readonly purpose: DecisionPurpose

@@ -17,7 +17,7 @@ export interface EndpointsInForce {
 export interface EndpointRegistry {
   /** Null if the client is not asked. */
   find(clientId: string, productId: number): Promise<EndpointsInForce | null>
-  /** Forgets what was read: after an act of this process, and after the database was replaced. */
+  /** Forgets all read values: after an act of this process, and after the database was replaced. */
   forget(): void
 }
 

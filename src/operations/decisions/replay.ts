@@ -19,7 +19,7 @@ interface ReplayContext {
   readonly onWaiting: () => void
 }
 
-/** What was decided, and what an endpoint answers now to the same facts. */
+/** A decision, and the present answer of an endpoint to the same facts. */
 interface Replay {
   readonly original: DecisionWithRequest
   readonly replay: DecisionWithRequest

@@ -228,7 +228,7 @@ function computeCost(node: ASTNode): number {
     case 'map':
       throw refused('A map in braces', node)
     default:
-      // What a later release of the language adds: its cost is not known.
+      // A notation of a later release of the language: its cost is not known.
       throw refused('This notation', node)
   }
 }

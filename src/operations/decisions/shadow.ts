@@ -7,11 +7,11 @@ import { newEventId } from '../../storage/events/events.ts'
 import type { Authorization } from '../authorizations/authorization.ts'
 import type { AskClient } from './ask-client.ts'
 
-/** What a shadow version is asked once the network has its answer. */
+/** The request to a shadow version after the answer to the network. */
 interface ShadowQuestion {
   readonly endpoint: DecisionEndpoint
   readonly facts: DecisionFacts
-  /** What an approval holds, before any part of it is decided. */
+  /** The amount that an approval holds, before a decision on a part of it. */
   readonly hold: Money | null
   /** Whether a client decides. Otherwise limits may decline, and the client would not be asked. */
   readonly isDecided: boolean
@@ -96,7 +96,7 @@ export function createShadows({ ask, database, observe }: ShadowOptions): Shadow
   }
 }
 
-/** What the limits left of a hold. */
+/** Returns the part of a hold that the limits left. */
 const reduceHold = (hold: Money | null, { approvedAmount }: Authorization): Money | null =>
   hold && approvedAmount !== undefined ? { ...hold, amount: approvedAmount } : hold
 

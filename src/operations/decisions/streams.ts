@@ -114,11 +114,11 @@ interface OpenStream {
   /** The holder of the slot's lease, and of the requests that it has taken. */
   readonly holder: string
   readonly expiresAt: Date
-  /** What its reader gets next. */
+  /** The requests that its reader gets next. */
   ready: StreamedRequest[]
-  /** What it has taken, and what is neither answered nor late. */
+  /** The requests that it has taken, neither answered nor late. */
   readonly unanswered: Map<string, DecisionKey>
-  /** What notes whether its requests are answered. */
+  /** The running observations of whether its requests are answered. */
   readonly watching: Set<Promise<void>>
   /** Whether its last request was not answered. */
   isSilent: boolean

@@ -33,7 +33,7 @@ export interface StandInContext extends ConcludeContext {
 export const isOverdue = ({ deadline }: WaitingDecision): boolean =>
   Date.now() > deadline.getTime() + lostAfterMs
 
-/** Concludes a decision whose process was lost: by what the client said by a call, or instead. */
+/** Concludes a decision of a lost process: by the client's answer by a call, or the fallback. */
 export async function concludeLost(
   context: StandInContext,
   waiting: WaitingDecision,

@@ -31,7 +31,7 @@ const credits: readonly TransactionType[] = ['refund', 'credit']
 export function composeThreddRequest({ facts, reserved }: DecisionRequest): string {
   const { amounts, card, merchant, network, transactionType } = facts
   const transaction = amounts.transaction ?? amounts.billing
-  // What an approval holds, since the client takes it from its balance.
+  // The held amount, because the client takes it from its balance.
   const billing = reserved.hold ?? amounts.billing ?? amounts.transaction
   const sign = credits.includes(transactionType) ? 1 : -1
   return JSON.stringify({

@@ -3,7 +3,7 @@ import { toMoney } from '../../domain/money.ts'
 import type { WaitingDecision } from '../../storage/decisions/conclude.ts'
 import type { DecisionRequest } from './compose-request.ts'
 
-/** What the request about a decision that waits is composed of. */
+/** The parts of the request about a decision that waits. */
 type WaitingFacts = Pick<
   WaitingDecision,
   'decisionId' | 'sequence' | 'facts' | 'heldAmount' | 'heldCurrencyCode' | 'deadline'

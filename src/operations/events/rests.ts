@@ -16,7 +16,7 @@ export interface Rests {
 }
 
 /**
- * Pauses for about a tenth of a second if there was work, and longer each time that there was none.
+ * Pauses for about a tenth of a second after work, and longer each time without work.
  * A change in this process, or a stop, ends the pause.
  */
 type Rest = (found: boolean, stop: AbortSignal) => Promise<void>

@@ -157,7 +157,7 @@ async function findObjection(keys: KeyContext, version: KeyVersion): Promise<Pro
 
 const noVersion = 'No key of the installation has this name and version. List the keys.'
 
-/** What ends the use of a version. */
+/** Returns the step that ends the use of a version. */
 const nextStepOf = ({ by }: (typeof keyCatalogue)[KeyName]['retirement']): string =>
   by === 're-encryption'
     ? 'It retires automatically when the rotation to its successor is done.'

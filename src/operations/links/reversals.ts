@@ -25,12 +25,12 @@ import {
 import type { LinkContext } from './links.ts'
 import * as transactions from './transactions.ts'
 
-/** What a network reports of a transaction. */
+/** A transaction as its network reports it. */
 export interface ReportedTransaction
   extends Pick<Transaction, 'merchant' | 'networkTransactionId'> {
   /** Null if the profile does not authorize its processing code. */
   readonly transactionType: TransactionType | null
-  /** What the cardholder is charged; null only if the message has no amount. */
+  /** The amount that the cardholder is charged; null only if the message has no amount. */
   readonly charge: Money | null
 }
 
@@ -46,7 +46,7 @@ export interface NetworkAdvice
   /** Whether the network approved, or did not say. */
   readonly isApproved: boolean
   readonly transaction: ReportedTransaction
-  /** What the chip reports after the transaction; null without chip data. */
+  /** The chip's report after the transaction; null without chip data. */
   readonly chip: ChipAdvice['chip'] | null
 }
 
@@ -54,7 +54,7 @@ export interface NetworkAdvice
 export interface NetworkReversal extends NetworkAdvice {
   /** Null if it names no original; an unknown part is an empty text. */
   readonly original: OriginalElements | null
-  /** What remains of the amount; null if the message does not say it. */
+  /** The remaining part of the amount; null if the message does not say it. */
   readonly remaining: Money | null
 }
 

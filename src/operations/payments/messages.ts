@@ -14,7 +14,7 @@ import {
 import type { AuthorizationContext, AuthorizationRequest } from '../authorizations/authorization.ts'
 import { nameCard } from '../authorizations/present.ts'
 
-/** What every message of a network about a payment has. */
+/** The members of every message of a network about a payment. */
 interface NetworkMessage {
   /** The network client that sent the message. It names its own payments only. */
   readonly networkId: string
@@ -57,7 +57,7 @@ export interface Clearing extends NetworkMessage {
   readonly isFinal: boolean
 }
 
-/** What came of a message: what was done, or why nothing was. */
+/** The outcome of a message: its effect, or the reason for its refusal. */
 export type MessageResult =
   | (RecordedMessage & { readonly kind: NetworkMessageKind })
   | RefusedMessage
@@ -136,7 +136,7 @@ async function runAll<Subject>(
   await Promise.all(Array.from({ length: atOnce }, worker))
 }
 
-/** What a message asks for, beside what all have. */
+/** The members of a message besides the common ones. */
 interface Asked {
   readonly kind: NetworkMessageKind
   readonly money: Money | null

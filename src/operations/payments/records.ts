@@ -29,7 +29,7 @@ interface RecordedPayment {
   readonly reversed: number
   readonly cleared: number
   readonly refunded: number
-  /** What is still held of the approved amount. */
+  /** The part of the approved amount that is still held. */
   readonly open: number
   readonly openedBy: stored.PaymentRow['openedBy']
   /** Whether an increment opened the payment, or an advice held an amount of it again. */

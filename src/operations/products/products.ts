@@ -21,7 +21,7 @@ interface ProductContext {
 
 /** A product in a client's list. */
 interface GrantedProduct extends productRules.ListedProduct {
-  /** The days before the expiry on which the client is told that a renewal is due. */
+  /** The days before the expiry on which the client is notified that a renewal is due. */
   readonly renewalNoticeDays: readonly number[]
 }
 

@@ -20,7 +20,7 @@ export type OfflinePinResult = 'right' | 'wrong' | 'blocked' | 'not_given'
 /** The circumstances at the terminal. */
 export interface TerminalTransaction {
   readonly money: Money
-  /** What of the amount is cash. */
+  /** The cash part of the amount. */
   readonly cashbackAmount: number
   readonly transactionType: TransactionType
   readonly at: Date

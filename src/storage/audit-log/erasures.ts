@@ -14,7 +14,7 @@ export interface ErasureRow {
   readonly subject: string | null
   readonly reason: string
   readonly requestedAt: Date
-  /** Null for the erasure of old entries, which nobody requests. */
+  /** Null for the automatic erasure of old entries. */
   readonly requestedBy: string | null
   /** Null if no approval was needed. */
   readonly approvedBy: string | null

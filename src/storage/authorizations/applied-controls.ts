@@ -30,7 +30,7 @@ export interface AppliedControls extends LimitsInForce {
   readonly objection: ControlObjection | null
   /** The first objection of the shadow controls. */
   readonly shadow: ControlObjection | null
-  /** What the card had spent when it was read; null before its first transaction under limits. */
+  /** The spending of the card when it was read; null before its first transaction under limits. */
   readonly spending: CardSpending | null
 }
 
@@ -47,9 +47,9 @@ export const parseAppliedControls = (text: string): AppliedControls => ({
   >),
 })
 
-/** What an approval takes from the limits of its card. */
+/** The amounts that an approval takes from the limits of its card. */
 export interface NewSpending extends Taking {
-  /** What later messages of the payment move it by (docs/reference/controls.md). */
+  /** The basis on which later messages of the payment change it (docs/reference/controls.md). */
   readonly basis: LimitBasis
   readonly limits: readonly MetLimit[]
   /** The merchant that the card is locked to, perhaps from now on; null without such a control. */
@@ -64,7 +64,7 @@ export interface NewSpending extends Taking {
   readonly foreseen?: ForeseenSpending
 }
 
-/** What an approval takes if no other transaction of the card is settled meanwhile. */
+/** The effect of an approval if no other transaction of the card is settled meanwhile. */
 interface ForeseenSpending {
   readonly before: SpendingWindows
   readonly after: SpendingWindows

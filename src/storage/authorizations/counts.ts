@@ -8,10 +8,10 @@ export interface AnswerCount {
   /** Of the cards; empty unless the count is by client. */
   readonly clientId: string
   readonly responseCode: string
-  /** Of what the cardholder is charged; empty where the network gave no amount. */
+  /** The currency that the cardholder is charged in; empty if the network gave no amount. */
   readonly currencyCode: string
   readonly count: number
-  /** What the approvals held, in the smallest unit of the currency. */
+  /** The sum that the approvals held, in the smallest unit of the currency. */
   readonly heldAmount: number
 }
 

@@ -13,16 +13,16 @@ export interface DecidedRow {
   readonly authorizationId: string
   readonly entryMode: EntryMode
   readonly transactionType: TransactionType
-  /** What the card was charged; null if the network gave no amount. */
+  /** The amount that the card was charged; null if the network gave no amount. */
   readonly amount: number | null
   readonly currency: string | null
-  /** What of it was charged for cash; null if not known. */
+  /** The part of it that was charged for cash; null if not known. */
   readonly cashCharge: number | null
   readonly merchantId: string | null
   readonly categoryCode: string | null
   readonly country: string | null
   readonly responseCode: string
-  /** What was approved of the amount; null unless it is a part. */
+  /** The approved part of the amount; null unless it was approved in part. */
   readonly approvedAmount: number | null
   /** The control that declined; null if none did. */
   readonly control: string | null

@@ -39,7 +39,7 @@ export interface AnsweredAuthorization extends AuthorizationOrigin {
   readonly eventType: EventType
   /** JSON. */
   readonly details: string
-  /** What an approval holds; null if nothing. Its payment has the id of the authorization. */
+  /** The hold of an approval; null without one. Its payment has the id of the authorization. */
   readonly hold: Hold | null
   /** The payment that an increment raises; null for other authorizations. */
   readonly increment: Increment | null
@@ -51,7 +51,7 @@ export interface AnsweredAuthorization extends AuthorizationOrigin {
   readonly decision?: string | null
 }
 
-/** What came of an approval that the card's client decides. */
+/** The outcome of an approval that the card's client decides. */
 interface ReservedApproval {
   /** For `parseReserved`; null: the authorization was answered at once. */
   readonly reserved: string | null
@@ -107,11 +107,11 @@ interface Settlement extends ReservedApproval {
   readonly isOwn: boolean
   /** A reversal of the transaction came first, and 94 was recorded. */
   readonly isReversed: boolean
-  /** What limits or a merchant lock made of an approval: `10` for a part; null: they allow all. */
+  /** The code of limits or a merchant lock: `10` for a part; null if they allow the whole. */
   readonly limitCode: ResponseCode | null
   /** An increment opened a payment of its own, and not the named one was raised. */
   readonly isFlagged: boolean
-  /** What was approved of the amount; null unless it is a part. */
+  /** The approved part of the amount; null unless it was approved in part. */
   readonly approvedAmount: number | null
 }
 
@@ -261,7 +261,7 @@ type AnswerValues = Omit<
     readonly windowLength: number | null
   }
 
-/** What came of an answer. */
+/** The outcome of an answer. */
 export interface Answered extends ReservedApproval {
   /** Whether the key was free, and no reversal came first. */
   readonly isAnswered: boolean
@@ -274,11 +274,11 @@ export interface Answered extends ReservedApproval {
    * reported now.
    */
   readonly isGuessing: boolean
-  /** What limits or a merchant lock made of an approval: `10` for a part; null: they allow all. */
+  /** The code of limits or a merchant lock: `10` for a part; null if they allow the whole. */
   readonly limitCode: ResponseCode | null
   /** An increment opened a payment of its own, and not the named one was raised. */
   readonly isFlagged: boolean
-  /** What was approved of the amount; null unless it is a part. */
+  /** The approved part of the amount; null unless it was approved in part. */
   readonly approvedAmount: number | null
 }
 

@@ -9,7 +9,7 @@ left join card_controls as own
   on own.public_token = card.public_token and own.version = card.controls_version
 where card.public_token = :publicToken and card.client_id = :clientId;
 
--- What is in force for a card.
+-- The controls in force for a card.
 -- name: find_controls_in_force
 select own.controls::text as "cardControls", card.controls_version as "cardVersion",
   product.controls::text as "productControls", product.controls_version as "productVersion",
@@ -20,7 +20,7 @@ left join card_controls as own
   on own.public_token = card.public_token and own.version = card.controls_version
 where card.public_token = :publicToken and card.client_id = :clientId;
 
--- What the cards of a line have spent. A cluster joins no table by another column.
+-- The spending of the cards of a line. A cluster joins no table by another column.
 -- name: find_spending_of_line
 select windows::text as "windows", locked_merchant as "lockedMerchant"
 from card_spending

@@ -23,7 +23,7 @@ export interface CardFilter {
   readonly limit: number
 }
 
-/** What the cards of a list have in common, besides a reference and a status. */
+/** The common property of the cards of a list, besides a reference and a status. */
 export type CardKind =
   | { readonly cardType: CardType }
   | { readonly productId: ProductId; readonly cardType: CardType | null }

@@ -44,7 +44,7 @@ export interface FoundChip {
   readonly isCavvGuessed: boolean
 }
 
-/** What a request has of a card. */
+/** The keys of the chip and the stripe of a request. */
 export interface ChipKey {
   /** The chip that was read and its transaction counter; null without chip data. */
   readonly read: { readonly panSequenceNumber: string; readonly atc: number } | null

@@ -35,7 +35,7 @@ type WrittenAnswer = Omit<DecisionAnswer, 'holdExpiresAt'> & {
   readonly answerHash: string
 }
 
-/** What an answer to a decision is checked against. */
+/** The decision that an answer must fit. */
 export interface AnsweredDecision {
   readonly publicToken: PublicToken
   readonly authorizationId: string
@@ -57,7 +57,7 @@ export const findAnsweredDecision = async (
 ): Promise<AnsweredDecision | null> =>
   firstRow(await selectDecision(connection, { clientId, decisionId }))
 
-/** What came of an answer by a call. */
+/** The outcome of an answer by a call. */
 export interface TakenAnswer {
   readonly outcome: 'accepted' | 'taken' | 'late' | 'unknown'
   /** With `taken`: the first answer, as JSON. */

@@ -5,7 +5,7 @@ import { type Connection, firstRow } from '../engine/database.ts'
 import { loadStatements } from '../engine/statements.ts'
 import type { PendingDecision } from './reserve.ts'
 
-/** What a conclusion is composed for; the database refuses it if it has changed. */
+/** The state for which a conclusion is composed. If it has changed, the database refuses it. */
 export interface ConclusionState {
   /** The answer that the client gave by a call, as JSON; null without one. */
   readonly calledAnswer: string | null
@@ -51,7 +51,7 @@ export interface NewConclusion extends ConclusionState {
   readonly now: Date
 }
 
-/** What came of a conclusion (database/functions/decisions/conclude-decision.sql). */
+/** The outcome of a conclusion (database/functions/decisions/conclude-decision.sql). */
 type Conclusion =
   | { readonly outcome: 'unknown' }
   | ({ readonly outcome: 'stale' } & ConclusionState)

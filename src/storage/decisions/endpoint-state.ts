@@ -5,7 +5,7 @@ import { loadStatements } from '../engine/statements.ts'
 
 const declare = loadStatements(import.meta.url)
 
-/** What a process has seen of an endpoint, as in the comment of the function. */
+/** A change of an endpoint that a process has seen, as in the comment of the function. */
 export type SeenChange = 'degraded' | 'answering' | 'still-degraded' | 'still-answering'
 
 interface SeenEndpoint {

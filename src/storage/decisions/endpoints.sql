@@ -117,7 +117,7 @@ where degraded_since is not null
 order by degraded_since
 limit :limit;
 
--- What is in force for a product: its own versions, and those for all products of the client.
+-- The versions in force for a product: its own, and those for all products of the client.
 -- name: list_decision_endpoints_in_force
 select found.*, named.role
 from decision_endpoint_state as state

@@ -111,7 +111,7 @@ export const updateEndpointState = async (
   await updateState(connection, { ...toKey(reference), ...versions })
 }
 
-/** What decides whether, and under which number, a version can be registered. */
+/** The numbers that decide whether, and under which number, a version can be registered. */
 interface VersionCount {
   readonly nextVersion: number
   /** At most the limit of the statement. */
@@ -216,7 +216,7 @@ const selectVersion = declare<EndpointKey & { version: number }, EndpointRow>(
   'find_decision_endpoint_version',
 )
 
-/** Returns a version of an endpoint, in force or not; null if there is none. */
+/** Returns a version of an endpoint, in force or not, or null. */
 export const findEndpointVersion = async (
   connection: Connection,
   reference: EndpointReference,

@@ -1,4 +1,4 @@
--- What operators see of a client's decisions. Ids are ordered by time: each statement reads the
+-- Figures of a client's decisions for operators. Ids are ordered by time: each statement reads the
 -- newest :limit of them, at most. Row comparisons bound both ends in the index.
 
 -- name: measure_decisions

@@ -9,7 +9,7 @@ import type { Increment } from '../authorizations/settle.ts'
 import { type Claim, claimParameters } from '../idempotency/idempotency.ts'
 import { transactionParameters } from '../links/transactions.ts'
 
-/** What a conclusion needs of the approval that waits for it, as `decision.pending` has it. */
+/** The input of a conclusion from the approval that waits for it, as in `decision.pending`. */
 export interface PendingDecision {
   /** The answer to the network that approves what was reserved. */
   readonly answer: Readonly<Record<string, unknown>>

@@ -20,7 +20,7 @@ interface NewTrial {
   readonly purpose: Exclude<DecisionPurpose, 'authorize'>
   readonly endpoint: Pick<DecisionEndpoint, 'productId' | 'version' | 'timeoutMs'>
   readonly facts: DecisionFacts
-  /** What an approval would hold. */
+  /** The amount that an approval would hold. */
   readonly hold: Money | null
 }
 

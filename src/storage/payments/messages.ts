@@ -5,7 +5,7 @@ import type { PaymentEffect } from '../../domain/payment.ts'
 import { type Connection, firstRow } from '../engine/database.ts'
 import { loadStatements } from '../engine/statements.ts'
 
-/** What a message of a network can be, beside authorizations and their increments. */
+/** The kinds of messages of a network, besides authorizations and their increments. */
 export type NetworkMessageKind = 'reversal' | 'advice' | 'clearing' | 'refund'
 
 /** A message of a network about a payment. */
@@ -38,7 +38,7 @@ export interface PaymentMessage {
   readonly reference: string | null
 }
 
-/** What was done under the key of a message. */
+/** The recorded effect of a message under its key. */
 export interface RecordedMessage {
   readonly outcome: 'recorded' | 'repeated'
   /** The card of the payment: the message may have named its successor. */
@@ -47,7 +47,7 @@ export interface RecordedMessage {
   /** Null for a reversal that waits for its original. */
   readonly paymentId: string | null
   readonly effect: PaymentEffect
-  /** What the network stated: of a reversal, what it takes back. */
+  /** The amount that the network stated: of a reversal, the amount to take back. */
   readonly amount: number
   /** What changed. A reversal takes back no more than is open. */
   readonly applied: number

@@ -1,4 +1,4 @@
--- Names of people and clients for display. Each id is looked up by itself, whatever sizes the
+-- Names of people and clients for display. Each id is looked up separately, whatever sizes the
 -- planner expects. A cluster keeps the two tables in different places.
 
 -- name: list_names_of_people

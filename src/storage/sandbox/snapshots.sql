@@ -29,8 +29,8 @@ join sandbox_snapshot_table
 where sandbox_snapshot.snapshot_name = :snapshotName
 group by sandbox_snapshot.snapshot_name;
 
--- What a snapshot must not separate from the audit log. A try without an answer is entered later,
--- whether its row is restored or not: requests are read once, by their arrival.
+-- Finds acts that a snapshot would separate from the audit log. A try without an answer is entered
+-- later, whether its row is restored or not: requests are read once, by their arrival.
 -- name: has_acts_outside_log
 select exists (select from event where not published)
   or exists (

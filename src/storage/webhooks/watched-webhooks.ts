@@ -56,7 +56,7 @@ export const findWatchedWebhook = async (
 ): Promise<WatchedWebhookRow | null> =>
   firstRow(await selectWatchedWebhook(connection, { clientId, webhookId }))
 
-/** What has become of the events of the last day for a webhook, and the newest failure. */
+/** The deliveries of the last day's events to a webhook, and the newest failure. */
 export interface WebhookResultsRow {
   readonly webhookId: string
   readonly delivered: number

@@ -101,10 +101,11 @@ export const foreignForm = (): Problem =>
     detail: 'The form was not sent from a page of this console, or belongs to another sign-in.',
   })
 
-/** Parses the fields of a form. */
+/** Parses the fields of a form, without spaces at their ends: a blank reason is none. */
 export function parseForm(body: unknown): Form {
   const form = new Map<string, string>()
-  for (const [name, value] of new URLSearchParams(typeof body === 'string' ? body : '')) {
+  for (const [name, typed] of new URLSearchParams(typeof body === 'string' ? body : '')) {
+    const value = typed.trim()
     const before = form.get(name)
     form.set(name, before === undefined ? value : `${before}\n${value}`)
   }

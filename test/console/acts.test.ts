@@ -336,6 +336,23 @@ test('a refused form is shown again with its faults and what was typed, but neve
   assert.doesNotMatch(withoutIds(text), /\b917\b|9173/)
 })
 
+test('a reason of nothing but spaces is refused at its field, and none has spaces at its ends', async () => {
+  const { publicToken } = await service.createCard()
+  const support = await signedIn('support')
+  const address = `${url}/console/cards/${publicToken}`
+  const form = hiddenFields(await support.visit(address))
+  const { status, text } = await support.send(`${address}/freeze`, { ...form, reason: ' \t ' })
+  assert.equal(status, 422)
+  assert.match(text, /-reason-fault">Must not be empty\.</)
+  assert.equal((await ask(`cards/${publicToken}`)).statusReason.reason, null)
+  await support.send(`${address}/freeze`, {
+    ...form,
+    'form-key': randomUUID(),
+    reason: ' Lost on a train ',
+  })
+  assert.equal((await ask(`cards/${publicToken}`)).statusReason.reason, 'Lost on a train')
+})
+
 test('a form for a host that the service does not have is refused, and is no failure', async () => {
   const answer = await service.privateServer.inject({
     method: 'POST',

@@ -27,4 +27,25 @@ suite('a form', { skip: chromium.leftOut }, () => {
     await form.getByRole('button').click()
     await page.getByRole('status').getByText('The card is frozen').waitFor()
   })
+
+  test('that was refused leaves a page that Back and Reload visit, without sending it again', async () => {
+    const { publicToken } = await service.createCard()
+    const { page } = await signIn(service, chromium, 'support')
+    const sent: string[] = []
+    page.on('request', (request) => {
+      if (request.method() === 'POST') sent.push(request.url())
+    })
+    await page.goto(service.url(`/console/cards/${publicToken}`))
+    await page.getByText('Freeze', { exact: true }).first().click()
+    const form = page.locator('#act-freeze')
+    await form.getByLabel('Reason').fill(' ')
+    await form.getByRole('button').click()
+    await page.getByRole('alert').getByText('No change was made.').waitFor()
+    await page.goto(service.url('/console'))
+    await page.goBack()
+    await page.getByRole('heading', { level: 1, name: /^Card / }).waitFor()
+    await page.reload()
+    await page.getByRole('heading', { level: 1, name: /^Card / }).waitFor()
+    assert.equal(sent.length, 1)
+  })
 })

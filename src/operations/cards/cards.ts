@@ -138,7 +138,7 @@ export async function describeRecord(context: CardContext, card: RecordRow): Pro
   const { waitingDelivery, waitingExpiryDate, waitingNumber } = card
   const { embossName } = await revealPersonalData(context.hsm, publicToken, personalData)
   return {
-    ...describeCard(context, card, embossName),
+    ...describeCard(card, statusNow(context, card), embossName),
     pinStatus: tryStatus('pin', {
       limit: card.pinLimit,
       spent: card.pinSpent,
@@ -168,10 +168,10 @@ export async function describeRecord(context: CardContext, card: RecordRow): Pro
   }
 }
 
-/** Describes a card without its tries. */
-const describeCard = (
-  context: Pick<CardContext, 'now'>,
-  card: storedCards.CardRow,
+/** Describes a card without its tries and its metadata. */
+export const describeCard = (
+  card: Omit<storedCards.CardRow, 'createdAt' | 'personalData' | 'statusCode' | 'validUntil'>,
+  status: cardStatuses.CardStatusCode,
   embossName: string,
 ): CreatedCard => ({
   publicToken: card.publicToken,
@@ -183,7 +183,7 @@ const describeCard = (
   startDate: card.startDate,
   expiryDate: card.expiryDate,
   ...(card.designId !== null && { designId: card.designId }),
-  ...cardStatuses.describeCardStatus(statusNow(context, card)),
+  ...cardStatuses.describeCardStatus(status),
 })
 
 /**

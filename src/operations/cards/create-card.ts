@@ -1,18 +1,18 @@
 import { type Expiry, expiryFault, expiryMonthsAfter, formatDate } from '../../domain/calendar.ts'
-import { type CardStatusCode, describeCardStatus } from '../../domain/card-status.ts'
+import type { CardStatusCode } from '../../domain/card-status.ts'
 import type { Requester } from '../../domain/client.ts'
 import { embossName } from '../../domain/free-text.ts'
 import type { ProductId } from '../../domain/identifiers.ts'
 import { Problem, validationFailed } from '../../domain/problem.ts'
 import type { CardType } from '../../domain/product.ts'
 import type { CardNumber } from '../../hsm/contract/card.ts'
-import type { Hsm } from '../../hsm/contract/hsm.ts'
-import { insertCard, type NewCardRow } from '../../storage/cards/create-card.ts'
+import { insertCard } from '../../storage/cards/create-card.ts'
 import { findGrantedProduct, type GrantedProduct } from '../../storage/products/products.ts'
 import * as idempotency from '../idempotency/idempotency.ts'
 import { createDraw } from './card-number.ts'
-import { type CardContext, type CreatedCard, changeEvent } from './cards.ts'
-import { type Address, type CardHolder, sealPersonalData } from './personal-data.ts'
+import { composeCardRow } from './card-row.ts'
+import { type CardContext, type CreatedCard, changeEvent, describeCard } from './cards.ts'
+import type { Address, CardHolder } from './personal-data.ts'
 
 /** The members of a client's request for a card. */
 interface NewCard {
@@ -100,11 +100,27 @@ async function createUnderNumber(
   plan: NumberedPlan,
   claimFor: idempotency.ClaimFor<CreatedCard>,
 ): Promise<idempotency.Committed<CreatedCard>> {
-  const { number, product, statusCode } = plan
+  const { card, number, product, statusCode } = plan
+  const { address, cardHolder, cardType, fulfilment, metadata } = card
   const { panFingerprints, publicToken } = number
-  const row = await cardRow(hsm, requester, plan)
-  const result = createdCard(plan)
-  const { cardType } = result
+  const row = await composeCardRow(hsm, {
+    ...plan,
+    clientId: requester.clientId,
+    cardType,
+    customerReference: card.customerReference ?? null,
+    designId: card.designId ?? null,
+    personalData: {
+      embossName: plan.embossName,
+      cardHolder,
+      address,
+      ...(fulfilment && { fulfilment }),
+    },
+    pin: null,
+  })
+  const result: CreatedCard = {
+    ...describeCard({ ...row, publicToken }, statusCode, plan.embossName),
+    ...(metadata && { metadata }),
+  }
   const details = { cardProduct: product.productId, cardType, cardStatusCode: statusCode }
   const event = await changeEvent({ hsm }, requester, {
     publicToken,
@@ -112,7 +128,6 @@ async function createUnderNumber(
     details,
   })
   const claim = await claimFor(result)
-  const { metadata } = plan.card
   const isDone = await insertCard(database, {
     card: row,
     metadata: metadata ? JSON.stringify(metadata) : null,
@@ -122,56 +137,4 @@ async function createUnderNumber(
     claim,
   })
   return { isDone, result }
-}
-
-function createdCard(plan: NumberedPlan): CreatedCard {
-  const { card, number, product, statusCode } = plan
-  const { maskedPan, publicToken } = number
-  return {
-    publicToken,
-    ...(card.customerReference !== undefined && { customerReference: card.customerReference }),
-    cardType: card.cardType,
-    cardProduct: product.productId,
-    embossName: plan.embossName,
-    maskedPan,
-    startDate: plan.startDate,
-    expiryDate: plan.expiry.lastDay(),
-    ...(card.designId !== undefined && { designId: card.designId }),
-    ...(card.metadata && { metadata: card.metadata }),
-    ...describeCardStatus(statusCode),
-  }
-}
-
-async function cardRow(
-  hsm: Hsm,
-  { clientId }: Requester,
-  { card, embossName, expiry, number, product, startDate, statusCode }: NumberedPlan,
-): Promise<NewCardRow> {
-  const { encryptedPan, maskedPan, publicToken } = number
-  const { address, cardHolder, fulfilment } = card
-  const { dateOfBirth } = cardHolder
-  const pin = await hsm.generatePin(number, { ...product, maskedPan, expiry, dateOfBirth })
-  const personalData = {
-    embossName,
-    cardHolder,
-    address,
-    ...(fulfilment && { fulfilment }),
-  }
-  return {
-    clientId,
-    productId: product.productId,
-    cardType: card.cardType,
-    customerReference: card.customerReference ?? null,
-    designId: card.designId ?? null,
-    maskedPan,
-    encryptedPan,
-    personalData: await sealPersonalData(hsm, publicToken, personalData),
-    startDate,
-    expiryDate: expiry.lastDay(),
-    statusCode,
-    ...pin,
-    cvk: number.cvk,
-    pinTryLimit: product.pinTryLimit,
-    cvvTryLimit: product.cvvTryLimit,
-  }
 }

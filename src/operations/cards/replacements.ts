@@ -1,17 +1,15 @@
 import { formatDate } from '../../domain/calendar.ts'
 import { findGraceStart } from '../../domain/card-life.ts'
-import { describeCardStatus } from '../../domain/card-status.ts'
 import type { Requester } from '../../domain/client.ts'
 import type { PublicToken } from '../../domain/identifiers.ts'
 import { Problem } from '../../domain/problem.ts'
-import type { CardNumber } from '../../hsm/contract/card.ts'
-import type { NewCardRow } from '../../storage/cards/create-card.ts'
 import * as stored from '../../storage/cards/replacements.ts'
 import { type Answer, commitOnce, type RepeatableRequest } from '../idempotency/idempotency.ts'
 import { createDraw } from './card-number.ts'
+import { composeCardRow } from './card-row.ts'
 import * as cards from './cards.ts'
 import { sealFreeTexts } from './free-texts.ts'
-import { type PersonalData, revealPersonalData, sealPersonalData } from './personal-data.ts'
+import { revealPersonalData } from './personal-data.ts'
 import * as plans from './replacement-plan.ts'
 import { findUnblockLimit } from './tries.ts'
 
@@ -46,12 +44,26 @@ export function replaceCard(
     const number = await draw(context, plan.product)
     const { publicToken } = number
     const personalData = await revealPersonalData(hsm, card.publicToken, card.personalData)
-    const row = await composeRow(context, requester, plan, number, {
-      ...personalData,
-      ...(replacement.fulfilment && { fulfilment: replacement.fulfilment }),
+    const { pinSource } = plan
+    const row = await composeCardRow(hsm, {
+      ...plan,
+      clientId: requester.clientId,
+      number,
+      cardType: card.cardType,
+      customerReference: card.customerReference,
+      designId: card.designId,
+      personalData: {
+        ...personalData,
+        ...(replacement.fulfilment && { fulfilment: replacement.fulfilment }),
+      },
+      pin: pinSource && (await hsm.translatePin(pinSource, pinSource.pin, number)),
     })
-    const result = describeSuccessor(plan, number, personalData.embossName)
-    const { pinMoved } = result
+    const pinMoved = pinSource !== null
+    const result: Successor = {
+      ...cards.describeCard({ ...row, publicToken }, row.statusCode, personalData.embossName),
+      replacementFor: card.publicToken,
+      pinMoved,
+    }
     const claim = await claimFor(result)
     const { reason } = plan
     const note = replacement.note ?? {}
@@ -67,7 +79,7 @@ export function replaceCard(
       productVersion: plan.product.version,
       panFingerprints: number.panFingerprints,
       freeTexts: await sealFreeTexts(hsm, publicToken, 0, replacement),
-      pinSource: plan.pinSource,
+      pinSource,
       isPinRequested: replacement.movePin === true,
       unblockLimit: findUnblockLimit(context, 'pin'),
       requestId: requester.requestId,
@@ -112,56 +124,3 @@ export const completeReplacement = (
     })
     return { isDone, result: null }
   })
-
-/** Composes the row of a successor, with the PIN of its source or a new one. */
-async function composeRow(
-  { hsm }: cards.CardContext,
-  { clientId }: Requester,
-  { card, expiry, pinSource, product, startDate, statusCode }: plans.SuccessorPlan,
-  number: CardNumber,
-  personalData: PersonalData,
-): Promise<NewCardRow> {
-  const { encryptedPan, maskedPan, publicToken } = number
-  const { dateOfBirth } = personalData.cardHolder
-  const pin = pinSource
-    ? await hsm.translatePin(pinSource, pinSource.pin, number)
-    : await hsm.generatePin(number, { ...product, maskedPan, expiry, dateOfBirth })
-  return {
-    clientId,
-    productId: product.productId,
-    cardType: card.cardType,
-    customerReference: card.customerReference,
-    designId: card.designId,
-    maskedPan,
-    encryptedPan,
-    personalData: await sealPersonalData(hsm, publicToken, personalData),
-    startDate,
-    expiryDate: expiry.lastDay(),
-    statusCode,
-    ...pin,
-    cvk: number.cvk,
-    pinTryLimit: product.pinTryLimit,
-    cvvTryLimit: product.cvvTryLimit,
-  }
-}
-
-function describeSuccessor(
-  { card, expiry, pinSource, product, startDate, statusCode }: plans.SuccessorPlan,
-  { maskedPan, publicToken }: CardNumber,
-  embossName: string,
-): Successor {
-  return {
-    publicToken,
-    ...(card.customerReference !== null && { customerReference: card.customerReference }),
-    cardType: card.cardType,
-    cardProduct: product.productId,
-    embossName,
-    maskedPan,
-    startDate,
-    expiryDate: expiry.lastDay(),
-    ...(card.designId !== null && { designId: card.designId }),
-    ...describeCardStatus(statusCode),
-    replacementFor: card.publicToken,
-    pinMoved: pinSource !== null,
-  }
-}

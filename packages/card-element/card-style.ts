@@ -43,7 +43,7 @@ const css = `
 .face {
   position: relative; overflow: hidden; aspect-ratio: 1.586;
   padding: 6cqi 6.5cqi; border-radius: var(--radius); color: var(--ink);
-  display: grid; grid-template-rows: auto 1fr auto auto; gap: 3cqi;
+  display: grid; grid-template: auto 1fr auto auto / minmax(0, 1fr); gap: 3cqi;
   background: var(--background); box-shadow: var(--shadow);
   font-size: clamp(.75rem, 3.6cqi, 1rem);
 }
@@ -57,7 +57,7 @@ const css = `
 .top { display: flex; justify-content: space-between; align-items: baseline; gap: 1em;
   min-height: 1.75em }
 .issuer { font-weight: 650; font-size: 1.25em; letter-spacing: .01em }
-.scheme { font-weight: 600; font-size: 1.1em; opacity: .95 }
+.scheme { flex: none; max-width: 45%; font-weight: 600; font-size: 1.1em; opacity: .95 }
 .issuer, .scheme, .holder { min-width: 0; overflow: hidden; white-space: nowrap;
   text-overflow: ellipsis }
 .chip {

@@ -3,7 +3,7 @@ import { before, suite, test } from 'node:test'
 import type { Page } from 'playwright-core'
 import { openChromium, untilState, type Visit } from '../../web/support/chromium.ts'
 import { startSandbox } from '../../web/support/demo.ts'
-import { openCard, pressShow } from './support/open-card.ts'
+import { openCard, pressShow, setAttributes } from './support/open-card.ts'
 
 const chromium = await openChromium()
 
@@ -25,6 +25,35 @@ suite('the element in the styles of a page', { skip: chromium.leftOut }, () => {
     }
     await setStyle(page, '#card-slot', '')
     await untilState(page, 'masked', () => page.keyboard.press('Escape'))
+  })
+
+  test('a long name of the issuer or the cardholder is cut, and never the number, expiry or CVV', async () => {
+    const { page } = visit
+    const names = ['issuer-name', 'emboss-name', 'lang'] as const
+    const before = await Promise.all(
+      names.map((name) => page.getAttribute('pinfold-card', name).then((value) => [name, value])),
+    )
+    for (const lang of ['en', 'ar']) {
+      await setAttributes(page, {
+        lang,
+        'issuer-name': 'Genossenschaftsbank Unterallgäu-Mittelschwaben eG',
+        'emboss-name': 'MAXIMILIANA VONHOHENSTAUFEN',
+      })
+      await pressShow(page)
+      for (const width of ['16rem', '27rem']) {
+        await setStyle(page, '#card-slot', `width: 30rem; --pinfold-card-width: ${width}`)
+        const cut = await findCutOff(page)
+        assert.ok(cut.includes('issuer'))
+        assert.deepEqual(
+          cut.filter((each) => each !== 'issuer' && each !== 'holder'),
+          [],
+          `${lang} ${width}`,
+        )
+      }
+      await untilState(page, 'masked', () => page.keyboard.press('Escape'))
+    }
+    await setStyle(page, '#card-slot', '')
+    await setAttributes(page, Object.fromEntries(before))
   })
 
   test('alignment, spacing and capitals of the page do not reach its texts', async () => {

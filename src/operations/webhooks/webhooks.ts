@@ -58,6 +58,10 @@ export async function createWebhook(
   const { hsm } = context
   const secret = generateWebhookSecret()
   const webhookId = randomUUID()
+  const stored = {
+    ...(await sealSettings(hsm, webhookId, settings)),
+    secret: await hsm.sealRecord('webhook-secret', webhookId, secret.reveal()),
+  }
   const { replayed, result } = await once(context, request, async (connection) => {
     if ((await storedWebhooks.lockWebhookCount(connection, clientId)) >= webhooksMax) {
       throw validationFailed({
@@ -65,10 +69,8 @@ export async function createWebhook(
         detail: `exceeds the limit of ${webhooksMax} webhooks`,
       })
     }
-    const sealed = await hsm.sealRecord('webhook-secret', webhookId, secret.reveal())
-    const stored = { ...(await storedSettings(hsm, webhookId, settings)), secret: sealed }
     const row = await storedWebhooks.insertWebhook(connection, clientId, webhookId, stored)
-    return webhookRecord(hsm, row)
+    return composeRecord(row, settings.description)
   })
   return { replayed, result: replayed ? result : { ...result, secret } }
 }
@@ -82,7 +84,7 @@ export const findWebhookRecord = async (
   requester: Requester,
   webhookId: string,
 ): Promise<WebhookRecord> =>
-  webhookRecord(hsm, await findOwnWebhook(database, requester, webhookId))
+  revealWebhook(hsm, await findOwnWebhook(database, requester, webhookId))
 
 /** Lists a page of the requester's webhooks after one of them, by id. */
 export async function listWebhooks(
@@ -92,7 +94,7 @@ export async function listWebhooks(
   limit: number,
 ): Promise<WebhookRecord[]> {
   const rows = await storedWebhooks.listWebhookRows(database, clientId, afterWebhookId, limit)
-  return Promise.all(rows.map((row) => webhookRecord(hsm, row)))
+  return Promise.all(rows.map((row) => revealWebhook(hsm, row)))
 }
 
 /** A webhook, and its new settings. */
@@ -106,18 +108,19 @@ interface WebhookUpdate {
  * description. Disabling it gives up pending deliveries.
  * @throws `Problem` `not_found`.
  */
-export const updateWebhook = (
+export async function updateWebhook(
   context: WebhookContext,
   { clientId }: Requester,
   { settings, webhookId }: WebhookUpdate,
   request: RepeatableRequest | null,
-): Promise<Answer<WebhookRecord>> =>
-  once(context, request, async (connection) => {
-    const stored = await storedSettings(context.hsm, webhookId, settings)
+): Promise<Answer<WebhookRecord>> {
+  const stored = await sealSettings(context.hsm, webhookId, settings)
+  return once(context, request, async (connection) => {
     const row = await storedWebhooks.updateWebhookRow(connection, clientId, webhookId, stored)
     if (!row) throw new Problem('not_found')
-    return webhookRecord(context.hsm, row)
+    return composeRecord(row, settings.description)
   })
+}
 
 /**
  * Deletes the requester's webhook and gives up its pending deliveries.
@@ -153,8 +156,8 @@ export async function rotateWebhookSecret(
   request: RepeatableRequest | null,
 ): Promise<Answer<RotatedSecret>> {
   const secret = generateWebhookSecret()
+  const sealed = await context.hsm.sealRecord('webhook-secret', webhookId, secret.reveal())
   const { replayed } = await once(context, request, async (connection) => {
-    const sealed = await context.hsm.sealRecord('webhook-secret', webhookId, secret.reveal())
     const waitSeconds = await replaceWebhookSecret(connection, clientId, webhookId, {
       secret: sealed,
       formerMax,
@@ -191,8 +194,11 @@ export const pingWebhook = (
     return { eventId }
   })
 
-/** Converts a client's settings to their stored form. */
-const storedSettings = async (
+/**
+ * Converts a client's settings to their stored form. Called before a transaction: the HSM may have
+ * to read its keys, and so need the connection.
+ */
+const sealSettings = async (
   hsm: Hsm,
   webhookId: string,
   { description, events, status, url }: WebhookSettings,
@@ -204,11 +210,21 @@ const storedSettings = async (
   status: status ?? ('Enabled' as const),
 })
 
-async function webhookRecord(hsm: Hsm, row: storedWebhooks.WebhookRow): Promise<WebhookRecord> {
-  const { createdAt, description, disabledAt, disabledReason, ...members } = row
+async function revealWebhook(hsm: Hsm, row: storedWebhooks.WebhookRow): Promise<WebhookRecord> {
+  const { description, webhookId } = row
+  return composeRecord(
+    row,
+    description ? await hsm.revealRecord('note', webhookId, description) : undefined,
+  )
+}
+
+function composeRecord(
+  { createdAt, description: _, disabledAt, disabledReason, ...members }: storedWebhooks.WebhookRow,
+  description: string | undefined,
+): WebhookRecord {
   return {
     ...members,
-    ...(description && { description: await hsm.revealRecord('note', row.webhookId, description) }),
+    ...(description !== undefined && { description }),
     createdAt: createdAt.toISOString(),
     ...(disabledAt && { disabledAt: disabledAt.toISOString() }),
     ...(disabledReason && { disabledReason }),

@@ -39,6 +39,19 @@ export const makeTrack = async (
   return `${card.pan}=${yymm(card)}${serviceCode}00000${cvv}00000`
 }
 
+/** Issues a card whose iCVV is not its CVV, as that of one card of a thousand is. */
+export const issueWithOwnIcvv = async (
+  service: TestService,
+  issue: () => Promise<IssuedCard>,
+): Promise<IssuedCard> => {
+  const card = await issue()
+  const [cvv, icvv] = [
+    await makeTrack(service, card, '201'),
+    await makeTrack(service, card, '201', '999'),
+  ]
+  return cvv === icvv ? issueWithOwnIcvv(service, issue) : card
+}
+
 /** Track 2 of a Visa contactless stripe. */
 export const makeContactlessTrack = async (
   service: TestService,

@@ -3,7 +3,7 @@ import { before, test } from 'node:test'
 import { chipMoney, issueChipCard, playChip } from '../../support/chip.ts'
 import { ask, type IssuedCard, pinTry } from '../../support/network.ts'
 import { openTestService, type TestService } from '../../support/service.ts'
-import { makeContactlessTrack, makeTrack } from '../../support/stripes.ts'
+import { issueWithOwnIcvv, makeContactlessTrack, makeTrack } from '../../support/stripes.ts'
 import { connectSwitch, nextTrace, openLink, purchase } from '../../support/switch.ts'
 
 let service: TestService
@@ -27,7 +27,7 @@ test('chip data cannot be left out at a cash machine', async () => {
 })
 
 test('a stripe at a cash machine is a fallback where the machine reads chips', async () => {
-  const card = await issueChipCard(service)
+  const card = await issueWithOwnIcvv(service, () => issueChipCard(service))
   const atm = { entryMode: 'atm', track2: await makeTrack(service, card, '201') }
   assert.equal(await payJson(card, { ...atm, fallback: true }), '57')
   assert.equal(await payJson(card, atm), '00')

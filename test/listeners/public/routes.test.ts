@@ -160,6 +160,7 @@ interface SchemaNode {
 const bounding = new Set([
   ...['birth-date', 'card-type', 'country-code', 'id', 'instant', 'name-on-card', 'year-month'],
   'network-reference',
+  'product-id',
 ])
 
 /** Everything in a schema that lets more in than it says. */

@@ -8,7 +8,14 @@ import { createSigner } from '../../src/operations/audit-log/sign.ts'
 import { upsertPerson } from '../../src/storage/people/people.ts'
 import { enterAll } from '../support/audit.ts'
 import { listLeaves, openWithRoutes, type Route } from '../support/routes.ts'
-import { type Answer, newCard, openTestService, sql, type TestService } from '../support/service.ts'
+import {
+  type Answer,
+  newCard,
+  openTestService,
+  sql,
+  strongPins,
+  type TestService,
+} from '../support/service.ts'
 
 /** No card number or PIN that a test makes begins so. */
 const panPrefix = '519283'
@@ -177,7 +184,10 @@ before(async () => {
     [`PUT ${t}/cards/:publicToken/card-type`]: () => ({
       body: { cardType: 'Physical', freetext1: 'By courier' },
     }),
-    [`POST ${t}/card-pin/:publicToken/pin`]: () => ({ body: { pin: '7193' } }),
+    [`POST ${t}/card-pin/:publicToken/pin`]: async () => {
+      const card = await service.createCard()
+      return { ids: { publicToken: card.publicToken }, body: { pin: strongPins(card)[0] } }
+    },
     [`POST ${t}/card-pin/:publicToken/pin/unblock`]: () => ({ body: {} }),
     [`PUT ${t}/card-cvv/:publicToken/cvv/status`]: () => ({ body: { status: 'Blocked' } }),
     [`POST ${t}/cards/:publicToken/encrypted`]: () => ({

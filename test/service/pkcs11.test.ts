@@ -16,7 +16,7 @@ import { StartRefusal } from '../../src/domain/problem.ts'
 import type { TokenSettings } from '../../src/hsm/pkcs11/session.ts'
 import { ConfigError, readConfig } from '../../src/service/config/config.ts'
 import { tokenProcesses } from '../hsm/pkcs11/token-processes.ts'
-import { specified } from '../listeners/public/operations.ts'
+import { createUsualCard, specified } from '../listeners/public/operations.ts'
 import { ask, chooseNewPin, cvvTry, issueCard, otherDigits, pinTry } from '../support/network.ts'
 import { makePreparedFolder, startProgram } from '../support/process.ts'
 import { openEmbedded, openTestService, sql, type TestService } from '../support/service.ts'
@@ -41,7 +41,7 @@ suite('a service whose keys lie in a PKCS#11 token', { skip: softHsm.leftOut }, 
   })
 
   test('does the eight operations', async () => {
-    const { publicToken } = await service.createCard()
+    const { publicToken } = await createUsualCard(service)
     for (const { body, method, name, path, status } of specified) {
       const answer = await service.call(method, path(publicToken), body && { body })
       assert.equal(answer.status, status, name)

@@ -9,7 +9,7 @@ import {
   sql,
   type TestService,
 } from '../../support/service.ts'
-import { operations } from './operations.ts'
+import { createUsualCard, operations } from './operations.ts'
 
 let service: TestService
 let card: CreatedCard
@@ -19,7 +19,7 @@ let readOnly: string
 
 before(async () => {
   service = await openTestService({ env: { UNBLOCKS_PER_CARD_DAY: '1000' } })
-  card = await service.createCard()
+  card = await createUsualCard(service)
   otherCard = await service.createCard({ cardProduct: 2001 }, { as: 'otherClient' })
   limited = await openTestService({ env: { RATE_PER_SECOND: '1', RATE_BURST: '1' } })
   readOnly = await service.token('cards.read')

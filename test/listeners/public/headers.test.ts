@@ -9,7 +9,7 @@ import {
   openCardDataService,
 } from '../../operations/card-data/service.ts'
 import { openTestService, sql } from '../../support/service.ts'
-import { operations } from './operations.ts'
+import { createUsualCard, operations } from './operations.ts'
 
 interface Documented {
   readonly operationId: string
@@ -21,7 +21,7 @@ let publicToken: string
 
 before(async () => {
   service = await openCardDataService()
-  publicToken = (await service.createCard()).publicToken
+  publicToken = (await createUsualCard(service)).publicToken
 })
 
 /** An answer of every kind. */

@@ -1,3 +1,5 @@
+import type { CreatedCard, TestService } from '../../support/service.ts'
+
 /** Every operation of the public listener that needs a token, as a table for tests to walk. */
 
 export type Operation = {
@@ -19,6 +21,9 @@ const cardBody = {
   cardHolder: { firstName: 'Ana', lastName: 'Lim', dateOfBirth: '1990-04-17' },
   address: { addressLine1: 'Calle Mayor 1', postCode: '28013', country: 'ESP' },
 }
+
+/** The PIN that Set PIN sets. */
+const newPin = '7193'
 
 /** The eight operations of the specification, in its order. */
 export const specified: readonly Operation[] = [
@@ -44,7 +49,7 @@ export const specified: readonly Operation[] = [
     method: 'POST',
     path: (token) => `/card-pin/${token}/pin`,
     scope: 'pin.write',
-    body: { pin: '7193' },
+    body: { pin: newPin },
     status: 204,
     onCard: true,
   },
@@ -153,6 +158,12 @@ export const operations: readonly Operation[] = [
     onCard: true,
   },
 ]
+
+/** Issues a card for which the PIN of Set PIN is not weak. */
+export const createUsualCard = async (service: TestService): Promise<CreatedCard> => {
+  const card = await service.createCard()
+  return card.maskedPan.endsWith(newPin) ? createUsualCard(service) : card
+}
 
 /** The operations that change something. */
 export const changes = operations.filter(({ method }) => method !== 'GET')

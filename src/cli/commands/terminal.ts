@@ -318,7 +318,7 @@ async function playCard(conversation: Conversation, stage: Stage, card: TestCard
   }
 }
 
-/** PINs that every product accepts. */
+/** PINs that every product accepts, unless the card number ends in their digits. */
 const strongPins = ['7193', '6284', '719340', '628416']
 
 /** Plays purchases with the virtual chip of the card. */
@@ -337,7 +337,9 @@ const playCardWithChip = (
       return terminals.presentedOn(profile, sold, 'chip')
     }
     const wrongPin = otherDigits(pin)
-    const newPin = strongPins.find((each) => each.length === pin.length && each !== pin) ?? wrongPin
+    const lastFour = card.pan.slice(-4)
+    const isAccepted = (each: string) => each.length === pin.length && !each.includes(lastFour)
+    const newPin = strongPins.find((each) => isAccepted(each) && each !== pin) ?? wrongPin
     return playChip(service, conversation, {
       profile,
       publicToken,

@@ -58,15 +58,15 @@ const css = `
   min-height: 1.75em }
 .issuer { font-weight: 650; font-size: 1.25em; letter-spacing: .01em }
 .scheme { flex: none; max-width: 45%; font-weight: 600; font-size: 1.1em; opacity: .95 }
-.issuer, .scheme, .holder { min-width: 0; overflow: hidden; white-space: nowrap;
-  text-overflow: ellipsis }
+.issuer, .scheme { min-width: 0; overflow: hidden; white-space: nowrap; text-overflow: ellipsis }
 .chip {
   align-self: center; width: 12.5%; aspect-ratio: 1.3; border-radius: 18%;
   background: linear-gradient(135deg, #f3dfa6, #c9a24d);
   box-shadow: inset 0 0 0 1px rgb(90 60 0 / .35);
 }
 .bottom { display: flex; gap: 6%; align-items: end }
-.holder { flex: 1; text-transform: uppercase; letter-spacing: .04em; text-align: left }
+.holder { flex: 1; min-width: 0; overflow-wrap: anywhere; line-height: 1.2;
+  text-transform: uppercase; letter-spacing: .04em; text-align: left }
 [dir=rtl] .holder { text-align: right }
 :lang(ar) .holder { letter-spacing: 0 }
 .field { display: grid; gap: .1em }

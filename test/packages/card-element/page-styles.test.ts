@@ -27,7 +27,7 @@ suite('the element in the styles of a page', { skip: chromium.leftOut }, () => {
     await untilState(page, 'masked', () => page.keyboard.press('Escape'))
   })
 
-  test('a long name of the issuer or the cardholder is cut, and never the number, expiry or CVV', async () => {
+  test('a long name of the issuer is cut, and never the number, name of the cardholder, expiry or CVV', async () => {
     const { page } = visit
     const names = ['issuer-name', 'emboss-name', 'lang'] as const
     const before = await Promise.all(
@@ -37,18 +37,12 @@ suite('the element in the styles of a page', { skip: chromium.leftOut }, () => {
       await setAttributes(page, {
         lang,
         'issuer-name': 'Genossenschaftsbank Unterallgäu-Mittelschwaben eG',
-        'emboss-name': 'MAXIMILIANA VONHOHENSTAUFEN',
+        'emboss-name': 'MAXIMILIANA VONHOHENSTAUFE',
       })
       await pressShow(page)
       for (const width of ['16rem', '27rem']) {
         await setStyle(page, '#card-slot', `width: 30rem; --pinfold-card-width: ${width}`)
-        const cut = await findCutOff(page)
-        assert.ok(cut.includes('issuer'))
-        assert.deepEqual(
-          cut.filter((each) => each !== 'issuer' && each !== 'holder'),
-          [],
-          `${lang} ${width}`,
-        )
+        assert.deepEqual(await findCutOff(page), ['issuer'], `${lang} ${width}`)
       }
       await untilState(page, 'masked', () => page.keyboard.press('Escape'))
     }

@@ -368,11 +368,14 @@ function createVisit(
 const allows = ({ scopes }: Visit, access: Screen['access']): boolean =>
   access === 'anyone' || listNeededScopes(access).some((scope) => scopes.has(scope))
 
-/** Parses the members of a path or a query; of repeated members, the last counts. */
+/**
+ * Parses the members of a path or a query, without spaces at their ends; of repeated members, the
+ * last counts.
+ */
 const readTexts = (members: unknown): Readonly<Record<string, string>> =>
   Object.fromEntries(
     Object.entries(toMembers(members)).map(([name, value]) => [
       name,
-      String([value].flat().at(-1)),
+      String([value].flat().at(-1)).trim(),
     ]),
   )

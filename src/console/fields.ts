@@ -108,10 +108,8 @@ export const optionalReasonField = (visit: Pick<Visit, 'kept' | 'refused'>, acti
   })
 
 /** Returns the reason of a form as a member of its request; none if the field is empty. */
-export function readReason({ reason = '' }: Form): { readonly reason?: string } {
-  const text = reason.trim()
-  return text === '' ? {} : { reason: text }
-}
+export const readReason = ({ reason = '' }: Form): { readonly reason?: string } =>
+  reason === '' ? {} : { reason }
 
 const composeFieldId = (action: string, name: string): string =>
   `${action.replace('/console/', '').replaceAll(/[^A-Za-z0-9-]/g, '-')}-${name}`

@@ -35,6 +35,19 @@ test('a filter that cannot be searched is said above its form, which keeps what 
   }
 })
 
+test('a filter ignores spaces at the ends of what was typed', async () => {
+  for (const [path, name] of [
+    ['/authorizations', 'clientId'],
+    ['/webhooks', 'client'],
+    ['/disclosures', 'of'],
+    ['/audit-log', 'person'],
+  ] as const) {
+    const { status, text } = await auditor.visit(`${url}/console${path}?${name}=%20demo-client+`)
+    assert.equal(status, 200, path)
+    assert.match(text, /"demo-client"/)
+  }
+})
+
 test('the address of a page of a list that is not valid says so, with the form of the list', async () => {
   for (const path of ['/authorizations', '/webhooks', '/disclosures', '/audit-log']) {
     const { status, text } = await auditor.visit(`${url}/console${path}?cursor=other`)

@@ -23,13 +23,9 @@ export interface EntryFilter {
 }
 
 /** Reads the filter of an address. */
-export const readEntryFilter = ({ query }: Pick<Visit, 'query'>): EntryFilter => ({
-  person: query.person?.trim() ?? '',
-  act: query.act?.trim() ?? '',
-  card: query.card?.trim() ?? '',
-  from: query.from?.trim() ?? '',
-  to: query.to?.trim() ?? '',
-})
+export const readEntryFilter = ({
+  query: { act = '', card = '', from = '', person = '', to = '' },
+}: Pick<Visit, 'query'>): EntryFilter => ({ act, card, from, person, to })
 
 /** Whether a text is a day of the calendar that a time of the log can have. */
 function isDay(text: string): boolean {

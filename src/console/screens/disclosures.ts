@@ -29,8 +29,7 @@ export const disclosuresScreen: Screen = {
   access,
   navigation: title,
   async show(visit) {
-    const { of = '' } = visit.query
-    const asked = of.trim()
+    const { of: asked = '' } = visit.query
     const filter = isPublicToken(asked)
       ? path`?publicToken=${asked}`
       : asked === ''

@@ -100,8 +100,7 @@ export const searchScreen: Screen = {
   access,
   navigation: title,
   async show(visit) {
-    const { cursor, member } = visit.query
-    const text = (visit.query.text ?? '').trim()
+    const { cursor, member, text = '' } = visit.query
     if (text === '') return { title, body: html`${searchForm(visit, '')}${panHint}` }
     if (!isAddressable(text)) {
       return { title, status: 422, body: html`${searchForm(visit, '')}${panInAddress}` }
@@ -158,8 +157,7 @@ export const searchAct: Act = {
   path: '/console/search',
   access,
   readsOnly: true,
-  async perform(visit, { cursor, member, text: given = '' }) {
-    const text = given.trim()
+  async perform(visit, { cursor, member, text = '' }) {
     const found = await search(visit, { text, member, cursor })
     const only = cursor ? null : leadToOnly(found)
     if (only) return only

@@ -147,11 +147,13 @@ test('the sessions of a person are ended, in whatever browser they are', async (
 
 test('a terminal authorizes for any card, and no page repeats what was typed', async () => {
   const { publicToken } = await service.createCard({ cardProduct: 2001 }, { as: 'otherClient' })
-  const fields = { publicToken, pin: '8274', entryMode: 'chip', cvv: '' }
+  // A PIN that is never drawn.
+  const fields = { publicToken, pin: '8888', entryMode: 'chip', cvv: '' }
+  const tried = /(?<![\w*-])8888(?![\w-])/
   const declined = await send('/sandbox/authorizations', fields)
   assert.equal(declined.status, 200, declined.text)
   assert.match(declined.text, /Declined: [A-Z][^<]+ \(\d\d\)/)
-  assert.ok(!withoutIds(declined.text).includes('8274'))
+  assert.doesNotMatch(withoutIds(declined.text), tried)
   const [authorization] = await ask(`cards/${publicToken}/authorizations`)
   assert.equal(authorization.entryMode, 'chip')
   const priced = await send('/sandbox/authorizations', { ...fields, amount: '12.34' })
@@ -162,7 +164,7 @@ test('a terminal authorizes for any card, and no page repeats what was typed', a
   assert.equal(strange.status, 422)
   const nobody = await send('/sandbox/authorizations', { ...fields, publicToken: '9999999999' })
   assert.equal(nobody.status, 404)
-  assert.ok(!withoutIds(nobody.text).includes('8274'))
+  assert.doesNotMatch(withoutIds(nobody.text), tried)
 })
 
 test('the clock moves forward and never back', async () => {

@@ -91,7 +91,7 @@ export function problemPage(
     ({ detail, parameter, pointer }) => html`<li>${parameter ?? pointer} ${detail}</li>`,
   )
   return {
-    title: titlesForPeople[problem.code] ?? problem.title,
+    title: titleForPeople(problem),
     status: problem.status,
     body: html`${problem.detail && html`<p>${problem.detail}</p>`}
       ${errors && errors.length > 0 && html`<ul>${errors}</ul>`}
@@ -104,7 +104,11 @@ export function problemPage(
 /** Titles where that of the problem speaks to a client, which a person at the console is not. */
 const titlesForPeople: Partial<Record<ProblemCode, string>> = {
   card_not_found: 'There is no card with this token.',
+  validation_failed: 'Some of what was entered is not valid.',
 }
+
+/** Returns the title of a problem in words for people. */
+export const titleForPeople = ({ code, title }: Problem): string => titlesForPeople[code] ?? title
 
 /** Returns what to do about a failure. */
 function adviseOn({ status }: Problem): string {

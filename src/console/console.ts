@@ -16,6 +16,7 @@ import {
   sendPage,
   sendProblemPage,
   signedOutPage,
+  titleForPeople,
 } from './answers.ts'
 import { assetRoutes, type ReadAssets } from './asset-routes.ts'
 import type { Frame } from './layout.ts'
@@ -258,7 +259,9 @@ async function showFormAgain(
 /** Returns the refusal of a form that a person can mend; null for a failure of the service. */
 function describeRefusal(error: unknown): RefusedForm['problem'] | null {
   if (!(error instanceof Problem) || error.status >= 500) return null
-  return error.code === 'idempotency_key_reused' ? refusedAsRepeated : error
+  if (error.code === 'idempotency_key_reused') return refusedAsRepeated
+  const { detail, errors, status } = error
+  return { title: titleForPeople(error), detail, errors, status }
 }
 
 /** Returns the page of a refused form again, or null if there is no such page. */

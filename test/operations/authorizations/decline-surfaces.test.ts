@@ -208,7 +208,7 @@ test('a control of the product is named as such on every surface', async () => {
 suite('declines by a decision', () => {
   let deciding: Deciding
   before(async () => {
-    deciding = await letClientDecide(service, { timeoutMs: 300 })
+    deciding = await letClientDecide(service, { timeoutMs: 1_500 })
   })
 
   for (const [title, { answer, ...said }] of Object.entries(decisionCauses)) {

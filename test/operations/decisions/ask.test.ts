@@ -133,7 +133,7 @@ test('a request that cannot be signed tells its cause, and nothing about the end
     throw cause
   }
   const { ask, asker, changes, faults } = openAsker({}, true, sign, () => nowMs)
-  const settings = { timeoutMs: 100 }
+  const settings = { timeoutMs: 1_000 }
   await Promise.all(Array.from({ length: 20 }, () => ask(endpoint.url, settings)))
   assert.equal(asker.load().openBreakers, 1)
   isSigned = false

@@ -17,7 +17,7 @@ import { answerPing, putInForce } from './endpoint-service.ts'
 onEachEngine((engine) => {
   let service: TestService
   let answer: DecisionBehaviour = () => ({ decision: 'approve' })
-  let putShadowInForce: (timeoutMs?: number) => Promise<void>
+  let putShadowInForce: () => Promise<void>
   const asked: ReceivedDecision[] = []
   before(async () => {
     const { services } = await engine.open()
@@ -27,8 +27,8 @@ onEachEngine((engine) => {
       asked.push(received)
       return answer(received, response)
     })
-    putShadowInForce = async (timeoutMs = 500) => {
-      await putInForce(service, { url: shadow.url, mode: 'shadow', timeoutMs })
+    putShadowInForce = async () => {
+      await putInForce(service, { url: shadow.url, mode: 'shadow', timeoutMs: 2_500 })
     }
     await putShadowInForce()
   })
@@ -110,7 +110,6 @@ onEachEngine((engine) => {
   })
 
   test('a shadow version that hangs delays no authorization', async () => {
-    await putShadowInForce(2_500)
     const card = await issueCard(service)
     answer = hang
     assert.equal((await buy(service, card, purchaseOf(500))).json.responseCode, '00')

@@ -157,11 +157,11 @@ async function movePayments(service: DeliveryService): Promise<void> {
  */
 async function answerLate(service: DeliveryService, receiver: Receiver): Promise<void> {
   const { publicToken } = await service.createCard()
-  const { answerBy } = await letClientDecide(service, { timeoutMs: 100 })
+  const { answerBy } = await letClientDecide(service, { timeoutMs: 500 })
   const body = { publicToken, entryMode: 'ecommerce', reference: 'R-2' }
   const options = { as: 'network', listener: 'private', body } as const
   const authorize = () => service.call('POST', '//network/authorizations', options)
-  answerBy(after(300))
+  answerBy(after(800))
   await authorize()
   const authorizeUntil = async (type: string, atOnce: number) => {
     for (let asked = 0; asked < 60 && !typesOf(receiver).has(type); asked += 1) {

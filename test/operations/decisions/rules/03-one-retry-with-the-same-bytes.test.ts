@@ -16,6 +16,7 @@ import {
   text,
 } from '../../../support/decision-endpoint.ts'
 import { atEndOfFile } from '../../../support/end-of-file.ts'
+import { until } from '../../../support/until.ts'
 import { openAsker } from '../asking.ts'
 
 /** Does one thing the first time, and approves from then on. */
@@ -117,7 +118,7 @@ test('the same holds under TLS, whose handshake is no byte of an answer', async 
 
 test('a time-out is no reason for a retry', async () => {
   const endpoint = await openDecisionEndpoint(() => undefined)
-  await openAsker().ask(endpoint.url, { timeoutMs: 100 })
+  await openAsker().ask(endpoint.url, { timeoutMs: 1_000 })
   await sleep(100)
   assert.equal(endpoint.received.length, 1)
 })
@@ -142,7 +143,7 @@ test('the retry takes a new connection, since all kept ones may have failed', as
       return undefined
     }
     used.add(socket)
-    await sleep(50)
+    await until(() => used.size >= 4)
     return { decision: 'approve' }
   })
   const { ask } = openAsker()

@@ -8,7 +8,7 @@ import { onEachEngine } from '../../authorizations/engines.ts'
 import { eventsOf } from '../../authorizations/tried.ts'
 import { buy, type Deciding, letClientDecide, outcomesOf, purchaseOf } from '../deciding.ts'
 
-const timeoutMs = 200
+const timeoutMs = 500
 
 onEachEngine((engine) => {
   let service: TestService
@@ -37,7 +37,7 @@ onEachEngine((engine) => {
   const said = { decision: 'approve', amount: 400, metadata: { ledger: 'closed' } }
   const behaviours: readonly (readonly [what: string, behaviour: DecisionBehaviour])[] = [
     ['that begins after the deadline', after(timeoutMs + 150, () => said)],
-    ['that only ends after the deadline', trickle(8, JSON.stringify(said))],
+    ['that only ends after the deadline', trickle(20, JSON.stringify(said))],
   ]
   for (const [what, behaviour] of behaviours) {
     test(`an approval ${what} approves nothing, and is reported once`, async () => {

@@ -55,6 +55,7 @@ const cases: Readonly<Record<string, Case>> = {
   },
   'a fallback after a time-out': {
     behaviour: () => undefined,
+    settings: { timeoutMs: 300 },
     decidedBy: 'fallback:timeout',
     responseCode: '91',
     reason: 'decision_unavailable',
@@ -112,8 +113,7 @@ onEachEngine((engine) => {
 
   for (const [title, expected] of Object.entries(cases)) {
     test(`${title} is on record wherever the authorization is read`, async () => {
-      const settings = { timeoutMs: 300, ...expected.settings }
-      const deciding: Deciding = await letClientDecide(service, settings)
+      const deciding: Deciding = await letClientDecide(service, expected.settings)
       const card = await issueCard(service)
       let answered = new Uint8Array()
       deciding.answerBy(async (received, response) => {

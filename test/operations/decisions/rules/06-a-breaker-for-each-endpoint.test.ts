@@ -3,7 +3,8 @@ import { test } from 'node:test'
 import { approve, hang, openDecisionEndpoint } from '../../../support/decision-endpoint.ts'
 import { openAsker } from '../asking.ts'
 
-const timeoutMs = 100
+/** A request that could not be sent in this time tells nothing about its endpoint. */
+const timeoutMs = 1_000
 
 /** An asker whose breakers have a clock that a test sets. */
 const openClocked = () => {

@@ -19,7 +19,7 @@ onEachEngine((engine) => {
   before(async () => {
     const opened = await engine.open()
     services = opened.services
-    deciding = await letClientDecide(services[0], { timeoutMs: 500 })
+    deciding = await letClientDecide(services[0], { timeoutMs: 1_000 })
   })
 
   const listChanges = async () =>

@@ -20,7 +20,7 @@ onEachEngine((engine) => {
   let deciding: Deciding
   before(async () => {
     service = await engine.openOne()
-    deciding = await letClientDecide(service, { timeoutMs: 300 })
+    deciding = await letClientDecide(service, { timeoutMs: 1_500 })
   })
 
   const requests: Readonly<Record<string, (card: IssuedCard) => object>> = {

@@ -196,7 +196,10 @@ test('options that cannot be followed are refused before a request is sent', asy
 test('the client waits as long as the service asks before it calls again', async () => {
   const leaving = new AbortController()
   const { pinfold, resumedAfter } = streams(
-    () => refusal(503, 'unavailable', 2_147_484),
+    () => {
+      setTimeout(() => leaving.abort(new Error('The shift is over.')), 100)
+      return refusal(503, 'unavailable', 2_147_484)
+    },
     () => {
       leaving.abort(new Error('Called again.'))
       return stream('')
@@ -204,7 +207,6 @@ test('the client waits as long as the service asks before it calls again', async
   )
   const { signal } = leaving
   const next = pinfold.events.follow({}, { signal })[Symbol.asyncIterator]().next()
-  setTimeout(() => leaving.abort(new Error('The shift is over.')), 100)
   await assert.rejects(next, /The shift is over/)
   assert.equal(resumedAfter.length, 1)
 })

@@ -3,6 +3,7 @@ import { CardOfHistorySchema } from '../../http/card-history-members.ts'
 import type { Description } from '../../http/openapi/document.ts'
 import { MessageResultSchema } from '../../http/payment-members.ts'
 import { PaymentSchema, PaymentWithMessagesSchema } from '../../http/payment-schemas.ts'
+import { AddressSchema } from '../../http/postal-address.ts'
 import { apiVersion } from '../../http/request.ts'
 import type { StringFormat } from '../../http/server.ts'
 import * as paymentSimulator from '../routes/payment-simulator.ts'
@@ -50,6 +51,7 @@ export const publicDescription = (
   sources: {
     ...products,
     ...cards,
+    AddressSchema,
     CardOfHistorySchema,
     ...cardData,
     ...controls,

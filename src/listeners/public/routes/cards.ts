@@ -2,7 +2,6 @@ import Type, { type Static } from 'typebox'
 import { parseExpiry } from '../../../domain/calendar.ts'
 import { metadataFault } from '../../../domain/free-text.ts'
 import { isPositiveInteger, isPublicToken, makeProductId } from '../../../domain/identifiers.ts'
-import { mayLackPostalCode } from '../../../domain/postal-codes.ts'
 import { parameterFault, validationFailed } from '../../../domain/problem.ts'
 import { parseCardType } from '../../../domain/product.ts'
 import { type CardKind, findCard, listCards } from '../../../operations/cards/cards.ts'
@@ -13,6 +12,7 @@ import { changeCardStatus, findCardStatus } from '../../../operations/cards/stat
 import { type AttemptPosition, listAttempts } from '../../../operations/cards/tries.ts'
 import { CardOfHistorySchema } from '../../http/card-history-members.ts'
 import * as pages from '../../http/pages.ts'
+import { requirePostalCode } from '../../http/postal-address.ts'
 import { markReplay, noContent, repeatable } from '../../http/repeatable.ts'
 import type { BodyRule } from '../../http/request.ts'
 import { createRequester, type PublicApi, parsePublicToken } from '../api.ts'
@@ -308,17 +308,3 @@ const refusePanInMetadata: BodyRule = ({ metadata }) => {
   }
   return null
 }
-
-/** A postal code is optional only in countries without postal codes. */
-export const requirePostalCode =
-  (name: 'address' | 'fulfilment'): BodyRule =>
-  ({ [name]: address }) => {
-    // The schema rejects other values.
-    if (typeof address !== 'object' || address === null) return null
-    if (!('postCode' in address && 'country' in address)) return null
-    if (address.postCode !== '' || mayLackPostalCode(String(address.country))) return null
-    return {
-      pointer: `/${name}/postCode`,
-      detail: 'must not be empty: the addresses of this country have a postal code',
-    }
-  }

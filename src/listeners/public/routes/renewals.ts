@@ -1,11 +1,11 @@
 import { parseExpiry } from '../../../domain/calendar.ts'
 import { parseCardType } from '../../../domain/product.ts'
 import { cancelRenewal, convertCard, renewCard } from '../../../operations/cards/renewals.ts'
+import { requirePostalCode } from '../../http/postal-address.ts'
 import { markReplay, noContent, repeatable } from '../../http/repeatable.ts'
 import type { BodyRule } from '../../http/request.ts'
 import { createRequester, type PublicApi, parsePublicToken } from '../api.ts'
 import * as schemas from '../schemas/cards.ts'
-import { requirePostalCode } from './cards.ts'
 
 const tags = ['Life of a card']
 

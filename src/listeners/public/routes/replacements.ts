@@ -1,10 +1,10 @@
 import { parseExpiry } from '../../../domain/calendar.ts'
 import { completeReplacement, replaceCard } from '../../../operations/cards/replacements.ts'
+import { requirePostalCode } from '../../http/postal-address.ts'
 import { markReplay, noContent, repeatable } from '../../http/repeatable.ts'
 import { EmptyBodySchema } from '../../http/validation.ts'
 import { createRequester, type PublicApi, parsePublicToken } from '../api.ts'
 import * as cardSchemas from '../schemas/cards.ts'
-import { requirePostalCode } from './cards.ts'
 
 const tags = ['Life of a card']
 

@@ -6,6 +6,7 @@ import { cardTypes, renewalTypes } from '../../../domain/product.ts'
 import { replacementReasons } from '../../../domain/replacement.ts'
 import { entryModes } from '../../../operations/authorizations/authorization.ts'
 import { pageMembers } from '../../http/pages.ts'
+import { AddressSchema } from '../../http/postal-address.ts'
 import { bodyLimit } from '../../http/problems.ts'
 import { closed, optional, productId, stringPatterns } from '../../http/validation.ts'
 import * as records from './card-records.ts'
@@ -38,28 +39,6 @@ export const CardHolderSchema = Type.Object(
     email: Type.Optional(
       Type.String({ maxLength: 100, format: 'free-text', pattern: stringPatterns.email }),
     ),
-  },
-  closed,
-)
-
-export const AddressSchema = Type.Object(
-  {
-    addressLine1: freeText(100),
-    addressLine2: Type.Optional(freeText(100)),
-    addressLine3: Type.Optional(freeText(50)),
-    city: Type.Optional(freeText(50)),
-    state: Type.Optional(freeText(50)),
-    county: Type.Optional(freeText(20)),
-    postCode: Type.String({
-      maxLength: 10,
-      format: 'plain-text',
-      description: 'Empty only in a country without postal codes.',
-    }),
-    country: Type.String({
-      format: 'country-code',
-      description: 'ISO 3166-1 alpha-3.',
-      examples: ['ESP'],
-    }),
   },
   closed,
 )

@@ -14,6 +14,7 @@ create table approval (
     'link',
     'administrator',
     'unblock-cards',
+    'card-delivery',
     'erasure',
     'audit-successor'
   )),

@@ -11,7 +11,7 @@ interface ApprovalKindEntry {
   readonly subjectKind: SubjectKind
   /**
    * Whether the payload is deleted once the request has ended, because it names a person whom the
-   * record must no longer name.
+   * record must no longer name, or says where a person lives.
    */
   readonly isForgotten: boolean
 }
@@ -59,6 +59,11 @@ export const approvalKinds = {
     ...kept,
   },
   'unblock-cards': { description: 'Unblock many cards', subjectKind: null, ...kept },
+  'card-delivery': {
+    description: 'Send the plastic of a card to another address',
+    subjectKind: null,
+    isForgotten: true,
+  },
   erasure: {
     description: 'Erase what the audit log says of a card or a client',
     subjectKind: null,

@@ -138,7 +138,7 @@ test('the page of a card says what a replacement will do before it is done, and 
   const { text, words } = await read(card)
   assert.deepEqual(
     listActs(text).filter((name) => !/block|freeze/.test(name)),
-    ['reprint', 'replace'],
+    ['reprint', 'delivery-address', 'replace'],
   )
   for (const told of [
     'goes to the address of the cardholder on record, and is inactive until it is activated',
@@ -202,6 +202,20 @@ test('the page recommends to renew a card within 60 days of its expiry, until a 
   assert.match(migrated.words, /The plastic is activated\. .* 01 Current Reprint/)
 })
 
+test('the next plastic goes where the page sends it, and what was refused stays typed', async () => {
+  const card = await physicalCard()
+  const typed = { addressLine1: 'Gran Via 2', city: 'Madrid', country: 'ESP' }
+  const refused = await submit(card, 'delivery-address', typed)
+  assert.equal(refused.status, 422)
+  assert.match(refused.words, /fulfilment\/postCode must not be empty/)
+  assert.match(refused.text, /name="addressLine1"[^>]*value="Gran Via 2"/)
+  const done = await submit(card, 'delivery-address', { ...typed, postCode: '28013' })
+  assert.match(done.words, /The delivery address is changed\./)
+  assert.match(done.words, /Reprint .* It goes to the delivery address on record\./)
+  const { publicToken: virtual } = await service.createCard({ cardType: 'Virtual' })
+  assert.ok(!listActs((await read(virtual)).text).includes('delivery-address'))
+})
+
 test('the page of a virtual card says where its plastic will go, and converts it once', async () => {
   const { publicToken } = await service.createCard({ cardType: 'Virtual' })
   const { text, words } = await read(publicToken)
@@ -261,6 +275,7 @@ test('of the roles that read a card, only those of support are offered acts and 
       'reprint',
       'convert',
       'cancel-renewal',
+      'delivery-address',
       'replace',
     ]) {
       const form = { ...fieldsOf(page, 'replace'), ...hiddenToken(text), reason: 'Why not' }

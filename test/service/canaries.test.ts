@@ -241,6 +241,10 @@ before(async () => {
       await service.call('POST', `//cards/${ids.publicToken}/renew`, { ...asAdmin, body })
       return { ids, body: { reason: 'It is not worn' } }
     },
+    'POST /cards/:publicToken/delivery-address': async () => ({
+      ids: await chipCard(),
+      body: { reason: 'The holder has moved', fulfilment: null },
+    }),
     'POST /cards/:publicToken/convert': async () => ({
       ids: await freshCard(),
       body: { reason: 'The holder wants plastic' },

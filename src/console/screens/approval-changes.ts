@@ -14,6 +14,7 @@ type Members = Readonly<Record<string, unknown>>
 /** The names of members whose words are not those of their name. */
 const names: Readonly<Record<string, string>> = {
   clientId: 'Client',
+  fulfilment: 'Delivery address',
   jwks: 'Public keys',
   kind: 'Kind',
   networkId: 'Network',

@@ -22,6 +22,7 @@ export const actNames = [
   'reprint',
   'convert',
   'cancel-renewal',
+  'delivery-address',
   'replace',
 ] as const
 export type ActName = (typeof actNames)[number]

@@ -8,7 +8,7 @@ import {
 } from '../../listeners/private/schemas/card-life-acts.ts'
 import { cardPath } from '../card-links.ts'
 import { parseAnswer } from '../listener-answers.ts'
-import type { ApiAnswer, Notice } from '../screen.ts'
+import type { ApiAnswer, Form, Notice } from '../screen.ts'
 import type { ActName, Card, CardAct, CardFacts, ReadTyped } from './card-act.ts'
 
 type PossibleActs = Static<typeof PossibleActsSchema>
@@ -19,7 +19,14 @@ export const lifeActs: Readonly<
   Record<
     Extract<
       ActName,
-      'activate' | 'migrate' | 'renew' | 'reprint' | 'convert' | 'cancel-renewal' | 'replace'
+      | 'activate'
+      | 'migrate'
+      | 'renew'
+      | 'reprint'
+      | 'convert'
+      | 'cancel-renewal'
+      | 'delivery-address'
+      | 'replace'
     >,
     CardAct
   >
@@ -83,6 +90,17 @@ export const lifeActs: Readonly<
       members: { notReceived: form['not-received'] === 'yes' },
     }),
   },
+  'delivery-address': {
+    name: 'Change delivery address',
+    done: 'The delivery address is changed.',
+    isFor: ({ card }) =>
+      card.cardType === 'Physical' && !card.retired && !isFinal(card.cardStatusCode),
+    hint: () =>
+      'The next plastic goes to this address, and so does one that the bureau has not read yet. ' +
+      'The address of the cardholder stays.',
+    fields: (_, readTyped) => addressLines.map((each) => addressField(each, readTyped)),
+    call: (form) => ({ path: 'delivery-address', members: { fulfilment: composeAddress(form) } }),
+  },
   replace: {
     name: 'Replace',
     done: 'The card is replaced.',
@@ -102,6 +120,30 @@ const addressNames = {
   fulfilment: 'the delivery address on record',
   address: 'the address of the cardholder on record',
 } as const
+
+/** The lines of an address: the member of the request, its label, and whether it is needed. */
+const addressLines = [
+  { member: 'addressLine1', label: 'Address', isRequired: true, maxLength: 100 },
+  { member: 'addressLine2', label: 'Address, second line', isRequired: false, maxLength: 100 },
+  { member: 'city', label: 'City', isRequired: false, maxLength: 50 },
+  { member: 'state', label: 'State', isRequired: false, maxLength: 50 },
+  { member: 'postCode', label: 'Postal code', isRequired: false, maxLength: 10 },
+  { member: 'country', label: 'Country, such as ESP', isRequired: true, maxLength: 3 },
+] as const
+
+const addressField = (
+  { isRequired, label, maxLength, member }: (typeof addressLines)[number],
+  readTyped: ReadTyped,
+): Html => html`<label>${label}
+  <input name="${member}" autocomplete="off" maxlength="${maxLength}"
+    value="${readTyped(member)}"${isRequired && html` required`}>
+</label>`
+
+/** Composes the address of a form. The postal code is given, even if it is empty. */
+const composeAddress = (form: Form): object => {
+  const typed = addressLines.map(({ member }) => [member, form[member]?.trim() ?? ''] as const)
+  return Object.fromEntries(typed.filter(([member, text]) => text !== '' || member === 'postCode'))
+}
 
 const findSelf = ({ card, line }: CardFacts) =>
   line.find(({ publicToken }) => publicToken === card.publicToken)

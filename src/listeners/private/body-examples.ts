@@ -49,6 +49,10 @@ export const bodyExamples: Readonly<Record<string, object>> = {
   renewCardAsOperator: { reason, renewStep: 'Renew' },
   cancelRenewalAsOperator: act,
   convertCardAsOperator: act,
+  changeDeliveryAddressAsOperator: {
+    reason,
+    fulfilment: { addressLine1: 'Gran Via 2', postCode: '28013', country: 'ESP' },
+  },
   replaceCardAsOperator: { reason, replacementReason: 'Lost' },
   unblockCards: { publicTokens: [publicToken], kind: 'pin', reason },
   revealCardholder: {},

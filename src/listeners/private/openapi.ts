@@ -3,6 +3,7 @@ import { CardOfHistorySchema } from '../http/card-history-members.ts'
 import type { Description } from '../http/openapi/document.ts'
 import { MessageResultSchema } from '../http/payment-members.ts'
 import { PaymentSchema, PaymentWithMessagesSchema } from '../http/payment-schemas.ts'
+import { AddressSchema } from '../http/postal-address.ts'
 import { apiVersion } from '../http/request.ts'
 import type { StringFormat } from '../http/server.ts'
 import { bodyExamples } from './body-examples.ts'
@@ -104,6 +105,7 @@ export const privateDescription = (
     MessageResultSchema,
     ClearingResultsSchema,
     CardOfHistorySchema,
+    AddressSchema,
     PaymentSchema,
     PaymentWithMessagesSchema,
   },

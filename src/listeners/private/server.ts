@@ -81,6 +81,7 @@ const routes = [
   cardLifeActRoutes.successionActRoutes,
   cardLifeActRoutes.renewalActRoutes,
   cardLifeActRoutes.conversionActRoute,
+  cardLifeActRoutes.deliveryAddressRoute,
   cardActRoutes.unblockManyRoute,
   cardActRoutes.revealCardholderRoute,
   bureauRoutes.batchRoutes,

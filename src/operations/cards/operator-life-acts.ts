@@ -3,6 +3,8 @@ import type { OperatorReplacementReason } from '../../domain/replacement.ts'
 import type { Answer, RepeatableRequest } from '../idempotency/idempotency.ts'
 import type { CardContext } from './cards.ts'
 import { actorOn, composeNote, type Operator, type ReasonedAct } from './operator-acts.ts'
+import type { Address } from './personal-data.ts'
+import { changeCardRecord } from './record-changes.ts'
 import { cancelRenewal, convertCard, renewCard } from './renewals.ts'
 import { replaceCard, type Successor } from './replacements.ts'
 import { changeCardStatus } from './status.ts'
@@ -74,6 +76,28 @@ export async function convertAsOperator(
   const note = composeNote(operator, reason)
   const { replayed } = await convertCard(context, actor, { publicToken, note }, request)
   return { result: null, replayed }
+}
+
+/** Where the plastic of a card goes, by an operator. */
+interface DeliveryByOperator extends ReasonedAct {
+  /** Null: to the address of the cardholder. */
+  readonly fulfilment: Address | null
+}
+
+/**
+ * Changes the address that the next plastic of a card goes to, and one that the bureau has not read
+ * yet.
+ * @throws as `changeCardRecord`.
+ */
+export async function changeDeliveryAsOperator(
+  context: CardContext,
+  operator: Operator,
+  { fulfilment, publicToken, reason }: DeliveryByOperator,
+  request: RepeatableRequest | null,
+): Promise<Answer<null>> {
+  const actor = await actorOn(context, operator, publicToken)
+  const change = { publicToken, members: { fulfilment }, note: composeNote(operator, reason) }
+  return changeCardRecord(context, actor, change, request)
 }
 
 /** A replacement by an operator. */

@@ -1,4 +1,3 @@
-import type { Requester } from '../../domain/client.ts'
 import { embossName } from '../../domain/free-text.ts'
 import type { PublicToken } from '../../domain/identifiers.ts'
 import { Problem, validationFailed } from '../../domain/problem.ts'
@@ -6,7 +5,7 @@ import type { RenewalType } from '../../domain/product.ts'
 import { findCard } from '../../storage/cards/cards.ts'
 import * as stored from '../../storage/cards/record-changes.ts'
 import { type Answer, commitOnce, type RepeatableRequest } from '../idempotency/idempotency.ts'
-import { type CardContext, changeEvent } from './cards.ts'
+import { type CardActor, type CardContext, type ChangeNote, changeEvent } from './cards.ts'
 import {
   type Address,
   type CardHolder,
@@ -33,18 +32,25 @@ interface PersonalMembers {
   readonly fulfilment?: Address | null
 }
 
+/** A change of a card's record. */
+interface RecordChange {
+  readonly publicToken: PublicToken
+  readonly members: RecordMembers
+  readonly note?: ChangeNote
+}
+
 /** The greatest number of keys in the metadata of a card. */
 const metadataKeysMax = 50
 
 /**
- * Changes the record of the requester's card, in any status: a record of a closed card can be
+ * Changes the record of a card, in any status: a record of a closed card can be
  * corrected, too.
  * @throws `Problem` `card_not_found`; `validation_failed` for members that the card does not allow.
  */
 export const changeCardRecord = (
   context: CardContext,
-  requester: Requester,
-  { members, publicToken }: { readonly publicToken: PublicToken; readonly members: RecordMembers },
+  requester: CardActor,
+  { members, note = {}, publicToken }: RecordChange,
   request: RepeatableRequest | null,
 ): Promise<Answer<null>> =>
   commitOnce<null>(context, request, async (claimFor) => {
@@ -62,6 +68,7 @@ export const changeCardRecord = (
       publicToken,
       type: 'card.changed',
       details: { members: names },
+      note,
     })
     const act = { clientId, event, claim: await claimFor(null) }
     const isDone = await stored.updateCardRecord(database, act, {

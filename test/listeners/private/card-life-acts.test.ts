@@ -267,7 +267,7 @@ test('a replacement under one key makes one card', async () => {
   assert.equal(second.headers['idempotency-replayed'], 'true')
 })
 
-test('an operator sends a card to no other address, and chooses neither PIN nor product', async () => {
+test('an act on a card sends it to no other address, and chooses neither PIN nor product', async () => {
   const card = await physicalCard()
   const address = { addressLine1: 'Elsewhere 1', postCode: '28013', country: 'ESP' }
   for (const members of [
@@ -291,14 +291,74 @@ test('an operator sends a card to no other address, and chooses neither PIN nor 
   assert.equal((await readCard(card)).replacedBy, undefined)
 })
 
+/** The addresses of the plastics in the next batch, by card. */
+const readBatch = async () => {
+  const { json: batch } = await service.call('POST', '//bureau/batches', {
+    ...operator,
+    body: { limit: 500 },
+  })
+  const { json } = await service.call('GET', `//bureau/batches/${batch.batchId}/plastics`, operator)
+  return new Map<string, { addressLine1: string }>(
+    json.map((each: { publicToken: string; address: object }) => [each.publicToken, each.address]),
+  )
+}
+
+test('an operator sends the plastic to another address, on record without the address', async () => {
+  const moved = await physicalCard()
+  const stays = await physicalCard()
+  const fulfilment = { addressLine1: 'Diagonal 477', postCode: '08036', country: 'ESP' }
+  for (const card of [moved, stays]) await done(card, 'delivery-address', { reason, fulfilment })
+  assert.equal((await foresee(moved)).deliveredTo, 'fulfilment')
+  await done(stays, 'delivery-address', { reason, fulfilment: null })
+  assert.equal((await foresee(stays)).deliveredTo, 'address')
+  const addresses = await readBatch()
+  assert.equal(addresses.get(moved)?.addressLine1, 'Diagonal 477')
+  assert.notEqual(addresses.get(stays)?.addressLine1, 'Diagonal 477')
+  const [changed] = await listChanges(moved)
+  assert.deepEqual(
+    [changed?.type, changed?.by.id, changed?.reason],
+    ['card.changed', 'demo-admin', reason],
+  )
+  const entries = await listEntries(moved)
+  assert.deepEqual(
+    entries.slice(-1).map(({ act: name, client }) => [name, client]),
+    [['card.changed', 'demo-admin']],
+  )
+  assert.ok(!JSON.stringify(entries).includes('Diagonal'))
+})
+
+test('an address of a virtual card, and one without its postal code, is refused', async () => {
+  const fulfilment = { addressLine1: 'Diagonal 477', postCode: '08036', country: 'ESP' }
+  const { publicToken } = await service.createCard({ cardType: 'Virtual' })
+  const virtual = await act(publicToken, 'delivery-address', { reason, fulfilment })
+  const card = await physicalCard()
+  const body = { reason, fulfilment: { ...fulfilment, postCode: '' } }
+  const incomplete = await act(card, 'delivery-address', body)
+  assert.deepEqual(
+    [virtual, incomplete].map(({ json, status }) => [status, json.errors[0].pointer]),
+    [
+      [422, '/fulfilment'],
+      [422, '/fulfilment/postCode'],
+    ],
+  )
+})
+
 test('each act needs a reason without a card number, and a card that exists', async () => {
   const card = await physicalCard()
-  for (const name of ['activate', 'renew', 'cancel-renewal', 'convert', 'replace']) {
-    for (const given of ['', 'x'.repeat(201), 'card 4000 0012 3456 7899', 'a\u202eb']) {
-      const body = { reason: given, ...(name === 'replace' && { replacementReason: 'Lost' }) }
-      assert.equal((await act(card, name, body)).status, 422, `${name} ${given}`)
+  const members: Readonly<Record<string, object>> = {
+    activate: {},
+    renew: {},
+    'cancel-renewal': {},
+    convert: {},
+    'delivery-address': { fulfilment: null },
+    replace: { replacementReason: 'Lost' },
+  }
+  for (const [name, given] of Object.entries(members)) {
+    for (const text of ['', 'x'.repeat(201), 'card 4000 0012 3456 7899', 'a\u202eb']) {
+      const body = { ...given, reason: text }
+      assert.equal((await act(card, name, body)).status, 422, `${name} ${text}`)
     }
-    const body = { reason, ...(name === 'replace' && { replacementReason: 'Lost' }) }
+    const body = { ...given, reason }
     const none = await act('9999999999', name, body)
     assert.deepEqual([none.status, none.json.code], [404, 'card_not_found'])
   }

@@ -80,6 +80,7 @@ const allowed: Readonly<Record<string, readonly Role[]>> = {
   'POST /cards/1/activate': ['support', 'support-lead'],
   'POST /cards/1/renew': ['support', 'support-lead'],
   'POST /cards/1/cancel-renewal': ['support', 'support-lead'],
+  'POST /cards/1/delivery-address': ['support', 'support-lead'],
   'POST /cards/1/convert': ['support', 'support-lead'],
   'POST /cards/1/replace': ['support', 'support-lead'],
   'POST /cards/1/cardholder': ['support', 'support-lead'],

@@ -285,6 +285,10 @@ const samples: Readonly<Record<string, () => Promise<Sample>>> = {
     await administer('POST', `/cards/${publicToken}/renew`, body)
     return { path: `//cards/${publicToken}/cancel-renewal`, body: { reason: 'It is not worn' } }
   },
+  'POST /cards/:publicToken/delivery-address': async () => ({
+    path: `//cards/${(await service.createCard({ cardType: 'Physical' })).publicToken}/delivery-address`,
+    body: { reason: 'The holder has moved', fulfilment: null },
+  }),
   'POST /cards/:publicToken/convert': async () => ({
     path: `//cards/${(await service.createCard()).publicToken}/convert`,
     body: { reason: 'The holder wants plastic' },

@@ -156,6 +156,7 @@ const bodyFor = ({ method, schema }: Route): object | undefined => {
     activateCardAsOperator: { reason: 'It has arrived' },
     renewCardAsOperator: { reason: 'It is worn' },
     cancelRenewalAsOperator: { reason: 'It is not worn' },
+    changeDeliveryAddressAsOperator: { reason: 'The holder has moved', fulfilment: null },
     convertCardAsOperator: { reason: 'The holder wants plastic' },
     replaceCardAsOperator: { reason: 'It was lost', replacementReason: 'Lost' },
     resendAnyDelivery: { reason: 'It was lost' },

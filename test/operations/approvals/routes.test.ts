@@ -124,6 +124,17 @@ const routesThatChange: Readonly<Record<string, NeedsTwo | string>> = {
       },
     ],
   },
+  'POST /cards/:publicToken/delivery-address': {
+    kinds: ['card-delivery'],
+    asks: [
+      async () => {
+        const { publicToken } = await service.createCard({ cardType: 'Physical' })
+        const fulfilment = { addressLine1: 'Gran Via 2', postCode: '28013', country: 'ESP' }
+        const body = { fulfilment, reason: 'The holder has moved' }
+        return { path: `/cards/${publicToken}/delivery-address`, body }
+      },
+    ],
+  },
   'POST /products': 'It gives nobody anything to see.',
   'PATCH /products/:productId': 'It gives nobody anything to see.',
   'PUT /products/:productId/controls': 'It gives nobody anything to see.',
@@ -372,8 +383,10 @@ for (const [route, needs] of Object.entries(routesThatChange)) {
       assert.equal(done.state, 'done', JSON.stringify(done.outcome))
       assert.ok(needs.kinds.includes(done.kind), done.kind)
       assert.equal(done.reason, reason)
+      assert.equal(done.payload === null, approvalKinds[done.kind as ApprovalKind].isForgotten)
       // Acts on cards seal their reason beside the event instead.
-      assert.equal(await isInAuditLog(reason), done.kind !== 'unblock-cards')
+      const isOnCards = ['unblock-cards', 'card-delivery'].includes(done.kind)
+      assert.equal(await isInAuditLog(reason), !isOnCards)
       // Nothing waits for the next test.
       await callAs(service, sol, 'POST', `/approvals/${asClient.body.approvalId}/refuse`, {
         body: { reason: 'It is done by the other' },

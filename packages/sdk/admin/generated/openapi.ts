@@ -436,6 +436,27 @@ export interface paths {
         readonly patch?: never;
         readonly trace?: never;
     };
+    readonly "/cards/{publicToken}/delivery-address": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly get?: never;
+        readonly put?: never;
+        /**
+         * Change where the plastic of a card of any client goes
+         * @description As a client changes the `fulfilment` of its physical card. It holds for the
+         *     next plastics, and for one that the bureau has not read yet.
+         */
+        readonly post: operations["changeDeliveryAddressAsOperator"];
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
     readonly "/cards/unblock": {
         readonly parameters: {
             readonly query?: never;
@@ -2075,6 +2096,45 @@ export interface components {
              */
             readonly reason?: string;
         };
+        readonly Address: {
+            /**
+             * @description Must not contain control characters, unpaired surrogates or a card
+             *     number.
+             */
+            readonly addressLine1: string;
+            /**
+             * @description Must not contain control characters, unpaired surrogates or a card
+             *     number.
+             */
+            readonly addressLine2?: string;
+            /**
+             * @description Must not contain control characters, unpaired surrogates or a card
+             *     number.
+             */
+            readonly addressLine3?: string;
+            /**
+             * @description Must not contain control characters, unpaired surrogates or a card
+             *     number.
+             */
+            readonly city?: string;
+            /**
+             * @description Must not contain control characters, unpaired surrogates or a card
+             *     number.
+             */
+            readonly state?: string;
+            /**
+             * @description Must not contain control characters, unpaired surrogates or a card
+             *     number.
+             */
+            readonly county?: string;
+            /** @description Empty only in a country without postal codes. */
+            readonly postCode: string;
+            /**
+             * @description ISO 3166-1 alpha-3.
+             * @example ESP
+             */
+            readonly country: string;
+        };
         readonly AdministeredProduct: {
             readonly productId: number;
             /**
@@ -2212,6 +2272,7 @@ export interface components {
                 | "link"
                 | "administrator"
                 | "unblock-cards"
+                | "card-delivery"
                 | "erasure"
                 | "audit-successor";
             readonly description: string;
@@ -2903,6 +2964,15 @@ export interface components {
              *     personal data.
              */
             readonly reason?: string;
+        };
+        readonly ChangeDelivery: {
+            /**
+             * @description The reason. It is stored enciphered beside the event; the client cannot
+             *     read it.
+             */
+            readonly reason: string;
+            /** @description Where the plastic goes. Null: to the address of the cardholder. */
+            readonly fulfilment: components["schemas"]["Address"] | null;
         };
         readonly ChangeLink: {
             /**
@@ -4339,6 +4409,7 @@ export interface components {
                 | "link"
                 | "administrator"
                 | "unblock-cards"
+                | "card-delivery"
                 | "erasure"
                 | "audit-successor";
             readonly description: string;
@@ -8328,6 +8399,92 @@ export interface operations {
              *     `idempotency_key_reused`: This Idempotency-Key belongs to another request.
              *
              *     `conversion_not_supported`: The card cannot be converted.
+             */
+            readonly 422: {
+                headers: {
+                    readonly "X-Request-Id": components["headers"]["X-Request-Id"];
+                    readonly "Api-Version": components["headers"]["Api-Version"];
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            readonly 429: components["responses"]["RateLimited"];
+            readonly 500: components["responses"]["InternalError"];
+            readonly 503: components["responses"]["Unavailable"];
+        };
+    };
+    readonly changeDeliveryAddressAsOperator: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: {
+                /**
+                 * @description Any 1 to 255 visible ASCII characters, new for each new request. A
+                 *     repeat with the same key returns the first 2xx answer for 24 hours, and has
+                 *     no second effect.
+                 */
+                readonly "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
+            readonly path: {
+                readonly publicToken: string;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody: {
+            readonly content: {
+                /**
+                 * @example {
+                 *       "reason": "The cardholder called and was identified.",
+                 *       "fulfilment": {
+                 *         "addressLine1": "Gran Via 2",
+                 *         "postCode": "28013",
+                 *         "country": "ESP"
+                 *       }
+                 *     }
+                 */
+                readonly "application/json": components["schemas"]["ChangeDelivery"];
+            };
+        };
+        readonly responses: {
+            /** @description Accepted */
+            readonly 202: {
+                headers: {
+                    readonly "X-Request-Id": components["headers"]["X-Request-Id"];
+                    readonly "Api-Version": components["headers"]["Api-Version"];
+                    readonly "Idempotency-Replayed": components["headers"]["Idempotency-Replayed"];
+                    readonly RateLimit: components["headers"]["RateLimit"];
+                    readonly "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["Approval"];
+                };
+            };
+            /** @description No content. */
+            readonly 204: {
+                headers: {
+                    readonly "X-Request-Id": components["headers"]["X-Request-Id"];
+                    readonly "Api-Version": components["headers"]["Api-Version"];
+                    readonly "Idempotency-Replayed": components["headers"]["Idempotency-Replayed"];
+                    readonly RateLimit: components["headers"]["RateLimit"];
+                    readonly "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    readonly [name: string]: unknown;
+                };
+                content?: never;
+            };
+            readonly 400: components["responses"]["MalformedRequest"];
+            readonly 401: components["responses"]["Unauthenticated"];
+            readonly 403: components["responses"]["InsufficientScope"];
+            readonly 404: components["responses"]["CardNotFound"];
+            readonly 409: components["responses"]["IdempotencyKeyInUse"];
+            readonly 413: components["responses"]["BodyTooLarge"];
+            readonly 415: components["responses"]["UnsupportedMediaType"];
+            readonly 421: components["responses"]["MisdirectedRequest"];
+            /**
+             * @description `validation_failed`: The request has members that are not valid.
+             *
+             *     `idempotency_key_reused`: This Idempotency-Key belongs to another request.
              */
             readonly 422: {
                 headers: {

@@ -22,6 +22,11 @@ export const operationTable = {
     calls: 'keyed',
   },
   changeClient: { method: 'PATCH', path: '/clients/{clientId}', calls: 'keyed' },
+  changeDeliveryAddressAsOperator: {
+    method: 'POST',
+    path: '/cards/{publicToken}/delivery-address',
+    calls: 'keyed',
+  },
   changeLink: { method: 'PATCH', path: '/links/{linkName}', calls: 'keyed' },
   changeProduct: { method: 'PATCH', path: '/products/{productId}', calls: 'keyed' },
   clearPayments: { method: 'POST', path: '/network/clearings', calls: 'once' },

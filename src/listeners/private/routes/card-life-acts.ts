@@ -1,8 +1,10 @@
 import Type from 'typebox'
 import * as acts from '../../../operations/cards/operator-life-acts.ts'
 import { findPossibleActs } from '../../../operations/cards/possible-acts.ts'
+import { requirePostalCode } from '../../http/postal-address.ts'
 import { markReplay, noContent, repeatable } from '../../http/repeatable.ts'
 import { type PrivateApi, parsePublicToken, support, supportAct } from '../api.ts'
+import { approvalByBody } from '../approval-gate.ts'
 import * as schemas from '../schemas/card-life-acts.ts'
 import { NothingSchema, ReasonSchema } from '../schemas/cards.ts'
 import { operatorOnCards } from './card-acts.ts'
@@ -188,6 +190,38 @@ export function conversionActRoute({ app, cards }: PrivateApi): void {
       const act = { publicToken: parsePublicToken(request), reason: request.body.reason }
       const operator = operatorOnCards(request)
       const answer = await acts.convertAsOperator(cards, operator, act, repeatable(request))
+      return noContent(reply, answer)
+    },
+  )
+}
+
+/** Sends the plastic of a card of any client to another address, with a reason. */
+export function deliveryAddressRoute({ app, cards }: PrivateApi): void {
+  app.post(
+    '/cards/:publicToken/delivery-address',
+    {
+      config: {
+        ...supportAct,
+        bodyRules: [requirePostalCode('fulfilment')],
+        // Whoever diverts plastic can use the card.
+        approval: approvalByBody(schemas.ChangeDeliverySchema, { kinds: ['card-delivery'] }),
+      },
+      schema: {
+        operationId: 'changeDeliveryAddressAsOperator',
+        summary: 'Change where the plastic of a card of any client goes',
+        description:
+          'As a client changes the `fulfilment` of its physical card. It holds for the next ' +
+          'plastics, and for one that the bureau has not read yet.',
+        tags,
+        params,
+        body: schemas.ChangeDeliverySchema,
+        response: { 204: NothingSchema },
+      },
+    },
+    async (request, reply) => {
+      const act = { ...request.body, publicToken: parsePublicToken(request) }
+      const operator = operatorOnCards(request)
+      const answer = await acts.changeDeliveryAsOperator(cards, operator, act, repeatable(request))
       return noContent(reply, answer)
     },
   )

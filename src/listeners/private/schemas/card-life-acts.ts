@@ -3,6 +3,7 @@ import { renewSteps } from '../../../domain/card-life.ts'
 import { cardStatusCodes, cardStatuses } from '../../../domain/card-status.ts'
 import { cardTypes } from '../../../domain/product.ts'
 import { operatorReplacementReasons, replacementReasons } from '../../../domain/replacement.ts'
+import { AddressSchema } from '../../http/postal-address.ts'
 import { closed } from '../../http/validation.ts'
 import { ReasonSchema } from './cards.ts'
 
@@ -19,6 +20,16 @@ export const RenewAsOperatorSchema = Type.Object(
           '`RenewWithSameExpiry` a copy of the present one. `Migrate` makes it current.',
       }),
     ),
+  },
+  closed,
+)
+
+export const ChangeDeliverySchema = Type.Object(
+  {
+    reason,
+    fulfilment: Type.Union([AddressSchema, Type.Null()], {
+      description: 'Where the plastic goes. Null: to the address of the cardholder.',
+    }),
   },
   closed,
 )

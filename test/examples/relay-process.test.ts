@@ -102,7 +102,7 @@ const writableMappings = async (pid: number) => {
 
 const stringsOfHeap = async (relay: ChildProcess, folder: string, url: string): Promise<Buffer> => {
   const isSnapshot = (name: string | null) => name?.endsWith('.heapsnapshot') ?? false
-  const changes = watch(folder, { signal: AbortSignal.timeout(30_000) })
+  const changes = watch(folder, { signal: AbortSignal.timeout(120_000) })
   relay.kill('SIGUSR2')
   for await (const { filename } of changes) if (isSnapshot(filename)) break
   // It answers nobody until it is written.

@@ -62,7 +62,7 @@ suite('in two processes on one server', { skip: postgres.leftOut }, () => {
   const asked = async (ask: (signal: AbortSignal) => Promise<{ status: number; text: string }>) => {
     for (;;) {
       try {
-        return await ask(AbortSignal.timeout(1_000))
+        return await ask(AbortSignal.timeout(4_000))
       } catch (error) {
         if (!(error instanceof DOMException)) throw error
       }

@@ -401,7 +401,7 @@ onEachEngine(({ name, open, openOne }) => {
     assert.deepEqual(await entered(), [known, late])
   })
 
-  test('the service enters and signs by itself what is done', { timeout: 60_000 }, async (t) => {
+  test('the service enters and signs by itself what is done', { timeout: 240_000 }, async (t) => {
     const service = await openOne()
     const { database } = service
     const job = auditLogJob({ ...service.audit, database })
@@ -419,7 +419,7 @@ onEachEngine(({ name, open, openOne }) => {
   suite('while the log stands still', {
     skip: name === 'PGlite' && 'it has one connection',
   }, () => {
-    test('every act is done, and is entered when it goes on', { timeout: 60_000 }, async () => {
+    test('every act is done, and is entered when it goes on', { timeout: 240_000 }, async () => {
       const { services, database } = opened
       const [service] = services
       await doOfEverything(service)

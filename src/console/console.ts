@@ -331,11 +331,11 @@ function createVisit(
   const scopes = new Set(
     isReadOnly ? held.flatMap((scope) => readingScopes[scope] ?? [scope]) : held,
   )
-  let calls = 0
+  let changes = 0
   const call: Visit['call'] = (method, path, body) => {
-    calls += 1
+    if (method !== 'GET') changes += 1
     const isKeyed = formKey !== null && /^[\x21-\x7e]{1,200}$/.test(formKey)
-    const idempotencyKey = isKeyed ? `${formKey}${calls === 1 ? '' : `-${calls}`}` : null
+    const idempotencyKey = isKeyed ? `${formKey}${changes === 1 ? '' : `-${changes}`}` : null
     return callAs(person, scopes, {
       method,
       path,

@@ -145,7 +145,7 @@ test('the sessions of a person are ended, in whatever browser they are', async (
   assert.equal((await viewer.ask(`${url}/console`)).status, 303)
 })
 
-test('a terminal authorizes for any card, and no page repeats what was typed', async () => {
+test('a terminal authorizes for any card in its currency, and no page repeats what was typed', async () => {
   const { publicToken } = await service.createCard({ cardProduct: 2001 }, { as: 'otherClient' })
   // A PIN that is never drawn.
   const fields = { publicToken, pin: '8888', entryMode: 'chip', cvv: '' }
@@ -160,6 +160,10 @@ test('a terminal authorizes for any card, and no page repeats what was typed', a
   assert.equal(priced.status, 200, priced.text)
   const [{ amount, currency }] = await ask(`cards/${publicToken}/authorizations`)
   assert.deepEqual([amount, currency], [1234, 'EUR'])
+  const { publicToken: abroad } = await service.createCard({ cardProduct: 1003 })
+  await send('/sandbox/authorizations', { publicToken: abroad, entryMode: 'moto', amount: '5' })
+  const [dollars] = await ask(`cards/${abroad}/authorizations`)
+  assert.deepEqual([dollars.amount, dollars.currency], [500, 'USD'])
   const strange = await send('/sandbox/authorizations', { ...fields, amount: '12,3x' })
   assert.equal(strange.status, 422)
   const nobody = await send('/sandbox/authorizations', { ...fields, publicToken: '9999999999' })

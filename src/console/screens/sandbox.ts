@@ -4,6 +4,7 @@ import { parseMoney } from '../../domain/money.ts'
 import { validationFailed } from '../../domain/problem.ts'
 import { html } from '../../listeners/http/html.ts'
 import { RecordedAuthorizationSchema } from '../../listeners/private/schemas/card-authorizations.ts'
+import { CardSpendingSchema } from '../../listeners/private/schemas/limits.ts'
 import { cardPath } from '../card-links.ts'
 import { instant } from '../desk-parts.ts'
 import { actAndReturn } from '../done.ts'
@@ -52,7 +53,7 @@ async function sandboxPage(visit: Visit): Promise<Page> {
               })}</div>
               <div>${field(visit, terminalAction, {
                 name: 'amount',
-                label: 'Amount in EUR',
+                label: 'Amount in the currency of the card',
                 isRequired: false,
                 maxLength: 20,
               })}</div>
@@ -144,11 +145,17 @@ async function describeRefusal(
   return describeDecline(responseCode, isDeclineReason(reason) ? reason : undefined)
 }
 
+/** Finds the currency of a card. Without such a card, the request fails in any currency. */
+async function findCurrencyOf(visit: Visit, publicToken: string): Promise<string> {
+  const answer = await visit.call('GET', path`/cards/${publicToken}/spending`)
+  return answer.status === 200 ? parseAnswer(answer, CardSpendingSchema).currency : 'EUR'
+}
+
 export const authorizeAct: Act = {
   path: terminalAction,
   access: 'admin',
   async perform(visit, { amount, chip, cvv, entryMode, offlinePin, pin, publicToken = '' }) {
-    const money = amount ? parseMoney(amount, 'EUR') : null
+    const money = amount ? parseMoney(amount, await findCurrencyOf(visit, publicToken)) : null
     if (amount && !money) {
       throw validationFailed({ pointer: '/amount', detail: 'must be like 12.34' })
     }

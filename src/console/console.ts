@@ -260,8 +260,9 @@ async function showFormAgain(
 function describeRefusal(error: unknown): RefusedForm['problem'] | null {
   if (!(error instanceof Problem) || error.status >= 500) return null
   if (error.code === 'idempotency_key_reused') return refusedAsRepeated
-  const { detail, errors, status } = error
-  return { title: titleForPeople(error), detail, errors, status }
+  const { code, detail, errors, status } = error
+  const title = code === 'not_found' ? 'What was entered does not exist.' : titleForPeople(error)
+  return { title, detail, errors, status }
 }
 
 /** Returns the page of a refused form again, or null if there is no such page. */

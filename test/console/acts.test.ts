@@ -82,6 +82,9 @@ test('a client is granted a product, which is taken away again, and is disabled 
   assert.ok((await client()).productIds.includes(1002))
   assert.deepEqual(led(await send(`${at}/grants`, { ...grant, act: 'revoke' })), done(at))
   assert.ok(!(await client()).productIds.includes(1002))
+  const unknown = await send(`${at}/grants`, { ...grant, productId: '9999' })
+  assert.equal(unknown.status, 404)
+  assert.match(unknown.text, /<b>What was entered does not exist\.<\/b> No change was made\./)
   for (const active of ['no', 'yes']) {
     assert.deepEqual(led(await send(at, { active })), done(at))
     assert.equal((await client()).active, active === 'yes')

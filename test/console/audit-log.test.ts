@@ -45,6 +45,27 @@ test('acts are found by person, act, card and day, each by an address', async ()
   assert.match(text, /<option value="card\.status_changed" selected>Status changed/)
 })
 
+test('an act on a key leads to the keys, for those who may open them', async () => {
+  const as = { as: 'admin', listener: 'private' } as const
+  const { status, text: answer } = await service.call('POST', '//keys/cvk/rotate', as)
+  assert.ok(status < 300, answer)
+  await enterAll(service.database)
+  const lead = openBrowser()
+  const { people = [] } = service.sandbox ?? {}
+  await lead.visit(people.find(({ role }) => role === 'support-lead')?.signInUrl ?? '')
+  for (const [browser, isLed] of [
+    [auditor, true],
+    [lead, false],
+  ] as const) {
+    const { text } = await browser.visit(`${url}/console/audit-log?act=key.generated`)
+    assert.match(
+      text,
+      /<option value="key\.generated" selected>[\s\S]*<span class="cut" title="key\.generated">/,
+    )
+    assert.equal(/<a class="cut" href="\/console\/keys"/.test(text), isLed)
+  }
+})
+
 test('a filter that cannot be searched says why, and keeps what was typed', async () => {
   for (const [query, words] of [
     ['?card=12', /ten digits/],

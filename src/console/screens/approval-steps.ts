@@ -21,11 +21,15 @@ export const approvalBadge = ({
   html`${badge(capitalize(state), tones[state] ?? 'plain')}
     ${brokeGlass && badge('Glass broken', 'bad')}`
 
-/** Renders the key, link or client that a request names, with a link to its page. */
-export function renderSubject({ kind, subject }: ListedApproval): Content {
+/**
+ * Renders the key, link or client that a request names, with a link to its page if the person may
+ * open that.
+ */
+export function renderSubject({ scopes }: Visit, { kind, subject }: ListedApproval): Content {
   if (subject === null) return null
   const [address] = Object.entries(subjectPages).find(([, kinds]) => kinds.includes(kind)) ?? []
-  return address === undefined
+  const mayOpen = scopes.has('admin') || scopes.has('support.read')
+  return address === undefined || !mayOpen
     ? html`<bdi>${subject}</bdi>`
     : html`<a href="${address}${path`${subject}`}"><bdi>${subject}</bdi></a>`
 }

@@ -51,7 +51,7 @@ export const approvalScreen: Screen = {
 }
 
 const reason = (visit: Visit, approval: Approval): Html => {
-  const subject = renderSubject(approval)
+  const subject = renderSubject(visit, approval)
   const without = approval.isReadable
     ? 'The request has no reason. Ask the requester.'
     : 'The request cannot be read: its key is not in the HSM.'

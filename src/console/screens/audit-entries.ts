@@ -113,7 +113,10 @@ export function nameEntryAct(act: string): string {
 export const listOfferedActs = (asked: string): readonly string[] =>
   asked === '' || offeredActs.some((each) => each === asked) ? offeredActs : [asked, ...offeredActs]
 
-/** The screens of subjects, by the first word of an act. */
+/**
+ * The screens of subjects, by the first word of an act. A reader of the log may open all but the
+ * keys.
+ */
 const subjectPages: Readonly<Record<string, (subject: string) => string>> = {
   approval: (subject) => path`/console/approvals/${subject}`,
   client: (subject) => path`/console/clients/${subject}`,
@@ -122,15 +125,17 @@ const subjectPages: Readonly<Record<string, (subject: string) => string>> = {
   key: () => '/console/keys',
 }
 
-/** Renders the subject of an act, which links to its page. */
-function renderSubject({ act, clientId, publicToken, subject }: OperatorEntry): Content {
+/** Renders the subject of an act, which links to its page if the reader may open that. */
+function renderSubject({ scopes }: Visit, entry: OperatorEntry): Content {
+  const { act, clientId, publicToken, subject } = entry
   if (publicToken !== null) {
     return html`Card ${cardLink(publicToken)}`
   }
   // Of a sign-in, the person is in the column before.
   if (subject === null || subject === clientId) return null
   const [kind = ''] = act.split('.')
-  const page = subjectPages[kind]?.(subject)
+  const mayOpen = kind !== 'key' || scopes.has('keys.read') || scopes.has('admin')
+  const page = mayOpen ? subjectPages[kind]?.(subject) : undefined
   const isHash = isPersonId(subject) || isUuid(subject)
   const words = isHash ? `${subject.slice(0, 13)}…` : subject
   const name = html`<bdi>${words}</bdi>`
@@ -175,7 +180,7 @@ const listColumns = (visit: Visit): readonly Column<OperatorEntry>[] => [
         clientId === null ? 'Erased' : renderActor(visit, clientId, clientName)
       }</div>`,
   },
-  { title: 'On', cell: renderSubject },
+  { title: 'On', cell: (entry) => renderSubject(visit, entry) },
   { title: 'Outcome', cell: renderOutcome },
   { title: '', cell: renderDetails },
 ]

@@ -141,15 +141,7 @@ const facts = (visit: Visit, client: NamedClient, endpoints: readonly WatchedEnd
         client.controlledBy.length > 0 &&
         html`<dt>Could act as it</dt><dd>${renderActors(visit, client.controlledBy, client)}</dd>`
       }
-      <dt>Leads to</dt>
-      <dd>
-        ${
-          client.kind === 'client' &&
-          html`<a href="${path`/console/webhooks?client=${client.clientId}`}">Webhooks</a> ·`
-        }
-        <a href="${path`/console/disclosures?of=${client.clientId}`}">Disclosures</a> ·
-        <a href="${path`/console/audit-log?person=${client.clientId}`}">Acts</a>
-      </dd>
+      ${listOthers(visit, client)}
       ${
         client.kind === 'client' &&
         html`<dt>Decisions</dt>
@@ -160,6 +152,24 @@ const facts = (visit: Visit, client: NamedClient, endpoints: readonly WatchedEnd
       }
     </dl>
   </section>`
+
+/** Lists the other pages about a client that the person may open. */
+function listOthers({ scopes }: Visit, { clientId, kind }: NamedClient): Content {
+  const links = [
+    kind === 'client' &&
+      scopes.has('support.read') &&
+      html`<a href="${path`/console/webhooks?client=${clientId}`}">Webhooks</a>`,
+    scopes.has('audit.read') &&
+      html`<a href="${path`/console/disclosures?of=${clientId}`}">Disclosures</a>`,
+    scopes.has('audit.read') &&
+      html`<a href="${path`/console/audit-log?person=${clientId}`}">Acts</a>`,
+  ].filter((link) => link !== false)
+  return (
+    links.length > 0 &&
+    html`<dt>Leads to</dt>
+      <dd>${links.map((link, at) => [at > 0 && ' · ', link])}</dd>`
+  )
+}
 
 function switchForm(visit: Visit, { active, clientId }: Client): Content {
   const hint = active

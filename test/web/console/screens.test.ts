@@ -91,6 +91,12 @@ const browse = async (role: Role): Promise<Browser> => {
   return browser
 }
 
+/** @returns the path of the screen at an address; null if it is no screen. */
+const findScreen = (address: string): string | null =>
+  screens
+    .map(({ path }) => path)
+    .find((path) => new RegExp(`^${path.replaceAll(/:\w+/g, '[^/]+')}$`).test(address)) ?? null
+
 /** Whoever only asks for approvals has none of others. */
 const expectedStatus = (role: Role, path: string): 200 | 403 | 404 => {
   if (role === 'support' && path === '/console/approvals/:approvalId') return 404
@@ -103,7 +109,7 @@ suite('each role', () => {
   })
 
   for (const role of roles) {
-    test(`${role} sees its screens and is led to them, and to no other, not even by address`, async () => {
+    test(`${role} sees its screens, and is led to them by every page, and to no other, not even by address`, async () => {
       const browser = await browse(role)
       const { text: home } = await browser.visit(service.url('/console'))
       for (const { navigation, path } of screens) {
@@ -114,6 +120,10 @@ suite('each role', () => {
         const isLinked = home.includes(`<a href="${path}"`)
         if (navigation !== null)
           assert.equal(isLinked, expected === 200, `${path} in the navigation of ${role}`)
+        const links = [...text.matchAll(/<a [^>]*href="(\/console[^"?#]*)/g)]
+        const led = new Set(links.map(([, href = '']) => findScreen(href)))
+        const refused = [...led].filter((to) => to !== null && !seenBy[to]?.includes(role))
+        assert.deepEqual(refused, [], `where ${path} leads ${role}`)
       }
     })
 

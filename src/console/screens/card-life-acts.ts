@@ -134,10 +134,9 @@ const addressLines = [
 const addressField = (
   { isRequired, label, maxLength, member }: (typeof addressLines)[number],
   readTyped: ReadTyped,
-): Html => html`<label>${label}
-  <input name="${member}" autocomplete="off" maxlength="${maxLength}"
-    value="${readTyped(member)}"${isRequired && html` required`}>
-</label>`
+): Html => html`<label for="delivery-${member}">${label}</label>
+  <input id="delivery-${member}" name="${member}" autocomplete="off" maxlength="${maxLength}"
+    value="${readTyped(member)}"${isRequired && html` required`}>`
 
 /** Composes the address of a form. The postal code is given, even if it is empty. */
 const composeAddress = (form: Form): object => {

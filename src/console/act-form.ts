@@ -9,7 +9,7 @@ interface ActForm {
   /** The name of the act, which its button has. */
   readonly name: string
   readonly fields?: Content
-  /** What the act will do. */
+  /** The effect of the act. */
   readonly hint?: Content
   readonly isDangerous?: boolean
   /** Whether it is shown open; by default after a refusal. */

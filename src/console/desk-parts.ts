@@ -46,7 +46,7 @@ export function renderActor(
   name: string | null | undefined,
 ): Html {
   const isPerson = isPersonId(id)
-  // The digits of a person's id are a hash, which nobody reads.
+  // The digits of a person's id are a hash, without a meaning for readers.
   const words = name ?? (isPerson ? `${id.slice(0, 13)}…` : id)
   const readers = isPerson ? personReaders : clientReaders
   const address = isPerson ? path`/console/people/${id}` : path`/console/clients/${id}`

@@ -6,7 +6,7 @@ interface Asked {
   readonly body?: object | undefined
   /** The target after success. */
   readonly to: string
-  /** What has changed, for the notice there. */
+  /** The change, for the notice there. */
   readonly done: string
 }
 

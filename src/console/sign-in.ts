@@ -124,7 +124,7 @@ async function refuseSignIn(
   return isSignedIn ? reply.redirect(to, 303) : sendPage(reply, notSignedIn(reasons[reason]))
 }
 
-/** What the people of each role do. */
+/** The tasks of the people of each role. */
 const roleTexts: Readonly<Record<Role, string>> = {
   viewer: 'Viewer: reads cards and payments',
   support: 'Support: freezes and unblocks cards',

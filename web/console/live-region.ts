@@ -4,7 +4,7 @@ import { showLocalTimes } from './local-time.ts'
 /** The default interval. */
 const everySeconds = 5
 
-/** A pointer that has not moved for so long points at nothing. */
+/** A pointer that has not moved for this time points at nothing. */
 const restMs = 3_000
 
 /**

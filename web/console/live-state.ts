@@ -1,6 +1,6 @@
 import { writeTimeOfDay } from './local-time.ts'
 
-/** What the last request for changes showed. */
+/** The outcome of the last request for changes. */
 type Outcome = 'current' | 'unreachable' | 'signed-out'
 
 /** When the page was last known to be current. */

@@ -1,5 +1,5 @@
 -- Gives a notice that a card is to be renewed, once: the first at 60 days, the second at 30. A card
--- that is renewed already, replaced, closed or retired gets none, and is passed over for good.
+-- that is renewed already, replaced, closed or retired gets none, and is skipped permanently.
 --
 -- Returns whether the turn of the notice was taken: not if another process came first, or the
 -- plastic is no longer the current one. Lock order: card, plastic.

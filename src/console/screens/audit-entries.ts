@@ -13,7 +13,7 @@ import { actName } from './act-names.ts'
 
 export type OperatorEntry = Static<typeof OperatorEntrySchema>
 
-/** What a reader asks of the entries. Days are in UTC, `to` included; empty texts ask nothing. */
+/** The filter of a reader. Days are in UTC, `to` included; empty texts filter nothing. */
 export interface EntryFilter {
   readonly person: string
   readonly act: string

@@ -24,7 +24,7 @@ type Person = Static<typeof PersonSchema>
 
 const title = 'Audit log'
 
-/** What operators did, with filters and as a file; and the logs with their signatures. */
+/** The acts of operators, with filters and as a file; and the logs with their signatures. */
 export const auditLogScreen: Screen = {
   path: '/console/audit-log',
   access: ['admin', 'audit.read'],
@@ -85,7 +85,7 @@ const filterForm = (
   </form>
   ${filterFault(fault)}`
 
-/** Offers the people who have signed in, and whoever is asked for. */
+/** Offers the people who have signed in, and the person of the filter. */
 function personField(asked: string, people: readonly Person[]): Content {
   const isListed = asked === '' || people.some(({ personId }) => personId === asked)
   return html`<label>Person<select name="person">

@@ -55,7 +55,7 @@ const isBlocked = ({ status }: CardFacts['card']['pinStatus']): boolean => statu
 const isAnyUsed = ({ limits }: CardFacts, limitName: string): boolean =>
   limits.some(({ name, used }) => name === limitName && used > 0)
 
-/** What keeps a cardholder from paying, now or soon, and the act that can still end it. */
+/** A reason why a cardholder cannot pay, now or soon, and the act that can still end it. */
 interface Trouble {
   readonly text: Content
   readonly act: ActName

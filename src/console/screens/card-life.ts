@@ -95,7 +95,7 @@ const stateTones: Readonly<Record<Plastic['state'], Tone>> = {
   Cancelled: 'plain',
 }
 
-/** Whether the client is given notices of a renewal: a notice without a need is passed over. */
+/** Whether the client gets notices of a renewal: a notice without a need is skipped. */
 function needsRenewal(card: CardOfLine, line: readonly CardOfLine[]): boolean {
   const { expiryDate: until = '' } = card.plastics.find(({ state }) => state === 'Current') ?? {}
   return (

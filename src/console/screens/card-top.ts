@@ -32,7 +32,7 @@ export const cardStatus = (visit: Visit, card: Card): Html =>
     ${card.statusReason?.reason && html`<p><q>${card.statusReason.reason}</q></p>`}
   </section>`
 
-/** What tells a card from others. */
+/** The facts that distinguish a card. */
 export const cardFacts = (visit: Visit, card: Card, line: readonly CardOfLine[]): Html =>
   html`<dl class="facts">
     <dt>Customer reference</dt><dd><bdi>${card.customerReference ?? 'None'}</bdi></dd>
@@ -55,7 +55,7 @@ const statusSince = (visit: Visit, { statusReason }: Card): Content =>
     since ${instant(statusReason.at)} by ${describeActor(visit, statusReason.by)}
   </span>`
 
-/** An authorization, as far as its decline is told in one line. */
+/** The members of an authorization for one line about its decline. */
 interface Declined extends TransactionMembers {
   readonly authorizationId: string
   readonly publicToken: string

@@ -42,7 +42,7 @@ export const triesSection = (
     ${describePinInChip(chip)}
   </section>`
 
-/** What the card may spend, and has spent. */
+/** The limits of the card, and its spending. */
 export const spendingSection = ({ currency, limits, timeZone }: CardSpending): Html =>
   html`<section aria-labelledby="spending">
     <h2 id="spending">Spending</h2>

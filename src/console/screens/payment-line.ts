@@ -18,7 +18,7 @@ const messageNames: Readonly<Record<Message['message'], string>> = {
   expiry: 'Expiry of the hold',
 }
 
-/** What an effect is called, and what it does with money: it holds, frees, moves or returns it. */
+/** The name of an effect, and its kind: it holds, frees, moves or returns money. */
 interface EffectWords {
   readonly text: string
   readonly kind: 'held' | 'freed' | 'moved' | 'returned' | 'none'
@@ -54,7 +54,7 @@ const openings: Readonly<Record<Payment['openedBy'], readonly [string, string]>>
   refund: ['Refund', 'Opened a credit payment'],
 }
 
-/** Draws what became of the approved amount: cleared, open and taken back. */
+/** Draws the parts of the approved amount: cleared, open and reversed. */
 export function sumsBar({ approved, cleared, open, reversed }: Payment): Html | null {
   const whole = Math.max(approved, cleared + open + reversed)
   if (whole === 0) return null
@@ -121,7 +121,7 @@ function messageItem({ currency, publicToken }: Payment, message: Message): Html
 export const isHeld = (state: Payment['state']): boolean =>
   state === 'open' || state === 'partlyCleared'
 
-/** What follows while an amount is held. */
+/** Returns the end of the hold, while an amount is held. */
 function ending({ currency, holdExpiresAt, open, state }: Payment): Content {
   return (
     isHeld(state) &&

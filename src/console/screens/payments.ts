@@ -33,7 +33,7 @@ export const cardPaymentsScreen: Screen = {
   },
 }
 
-/** What a payment holds and has moved, and each message that changed it. */
+/** The held and the moved amounts of a payment, and each message that changed it. */
 export const paymentScreen: Screen = {
   path: '/console/cards/:publicToken/payments/:paymentId',
   access,

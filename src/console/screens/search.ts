@@ -119,14 +119,14 @@ const panInAddress = html`<p class="notice bad" role="alert">
   An address must not contain a card number. No search was made. Enter the number in the field.
 </p>`
 
-/** What a search asks for. */
+/** The request of a search. */
 interface Asked {
   readonly text: string
   readonly member: string | undefined
   readonly cursor: string | undefined
 }
 
-/** What a text may mean, and the cards of each meaning that has cards. */
+/** The possible meanings of a text, and the cards of each meaning that has cards. */
 interface Found {
   readonly readings: readonly Reading[]
   readonly results: readonly {

@@ -71,7 +71,7 @@ export const replaceCardControls = (
 const versionConflict = (version: number): Problem =>
   new Problem('controls_version_conflict', { detail: `The present version is ${version}.` })
 
-/** What the controls of a card say to a transaction. */
+/** The verdict of the controls of a card on a transaction. */
 interface Explanation {
   readonly approved: boolean
   /** The part of the amount that limits leave, if a part may be approved. */

@@ -153,8 +153,8 @@ const foreseeReplacement = async (
 
 /**
  * Recommends a replacement for a card that its holder has no longer, and a renewal for one that
- * expires within the days of the first notice, unless the service renews it by itself. The service
- * does not order again what was returned: the address may be wrong.
+ * expires within the days of the first notice, unless the service renews it automatically. The
+ * service does not order a returned plastic again: the address may be wrong.
  */
 function recommendAct(
   { expiryDate, renewalType, waitingDelivery }: CardToRenew,

@@ -10,7 +10,7 @@ import { Problem, validationFailed } from '../../domain/problem.ts'
 import type { CardToRenew } from '../../storage/cards/renewals.ts'
 import * as cards from './cards.ts'
 
-/** What an order of a plastic says. */
+/** An order of a plastic. */
 export interface PlasticOrder {
   readonly step: RenewStep
   /** Of the new plastic; by default, the product's validity after the present expiry. */

@@ -24,7 +24,7 @@ interface UsedSpendingLimit {
   readonly resetsAt: string | null
 }
 
-/** What the cards of a line may spend, and have spent. */
+/** The limits of the cards of a line, and their spending. */
 interface CardSpending {
   /** ISO 4217: of the product, and so of all limits. */
   readonly currency: string

@@ -71,7 +71,7 @@ interface SourcedEntry {
   readonly position: Partial<TimelinePosition>
 }
 
-/** What a page of a timeline has. */
+/** The request for a page of a timeline. */
 interface TimelineQuery {
   readonly after: TimelinePosition | null
   readonly limit: number

@@ -116,7 +116,7 @@ async function renewCards(
     })
     for (const card of cards) {
       if (stop.aborted) return
-      // A card that is refused is passed over, and listed again by the next sweep.
+      // A card that is refused is skipped, and listed again by the next sweep.
       await orderDueRenewal(context, card, null).catch(collect)
       afterValidUntil = card.validUntil
       afterToken = card.publicToken

@@ -9,7 +9,7 @@ import { type PlannedRenewal, planRenewal } from '../cards/renewals.ts'
 /** The dependencies of renewals, which need no HSM. */
 export type RenewalContext = Pick<CardContext, 'database' | 'now'>
 
-/** A card that the service renews by itself, or for a job. */
+/** A card that the service renews automatically, or for a job. */
 interface RenewedCard {
   readonly publicToken: PublicToken
   readonly clientId: string
@@ -23,7 +23,7 @@ interface RenewalOrigin {
   readonly expiringBefore: string
 }
 
-/** What became of a card: ordered, or the code of the refusal that a client would get. */
+/** The outcome for a card: ordered, or the code of the refusal that a client would get. */
 export type RenewalOutcome = 'ordered' | ProblemCode
 
 /** A card that changes meanwhile is read again. */

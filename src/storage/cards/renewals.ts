@@ -38,7 +38,7 @@ export const findCardToRenew = async (
   clientId: string,
 ): Promise<CardToRenew | null> => firstRow(await selectCard(connection, { publicToken, clientId }))
 
-/** Who acts on a plastic of a card. */
+/** An act on a plastic of a card, and its caller. */
 export interface PlasticAct {
   readonly publicToken: PublicToken
   readonly clientId: string

@@ -5,7 +5,7 @@ import { loadStatements } from '../engine/statements.ts'
 
 const declare = loadStatements(import.meta.url)
 
-/** The cards that a job renews, and for whom. */
+/** The cards that a job renews, and its client. */
 interface NewJob {
   readonly jobId: string
   readonly clientId: string
@@ -172,7 +172,7 @@ export const listJobCards = async (
 
 const update = declare<{ publicToken: PublicToken; jobId: string; outcome: string }>('set_outcome')
 
-/** Records what became of a card, once. */
+/** Records the outcome for a card, once. */
 export const setOutcome = async (
   connection: Connection,
   jobId: string,

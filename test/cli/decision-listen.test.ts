@@ -8,6 +8,7 @@ import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { makeFolder } from '../support/process.ts'
 import { until } from '../support/until.ts'
+import { pinfold as runPinfold, startPinfold } from './run-pinfold.ts'
 import { serveProgram } from './served-program.ts'
 
 const cwd = fileURLToPath(new URL('../../', import.meta.url))
@@ -45,4 +46,33 @@ test('a rule that follows events ends after its number of decisions, with its ou
   await pinfold('simulate', card, ...payment)
   assert.deepEqual(await exited, [0, null], heard)
   assert.equal(heard.match(/decline suspected_fraud/g)?.length, 2, heard)
+})
+
+test('a rule and its follower of events outlast an absent server, also before the first event', async () => {
+  const program = await serveProgram()
+  const file = join(await makeFolder(), 'rule.mjs')
+  await writeFile(
+    file,
+    `export default () => ({ decision: 'decline' })
+     export const onEvent = ({ type }) => console.log('heard', type)`,
+  )
+  const env = { DATA_DIR: program.dataDir }
+  await runPinfold(env, 'decisions', 'endpoint', 'set')
+  const listening = startPinfold(env, ['decisions', 'listen', '--exec', file])
+  const count = (pattern: RegExp) => listening.stderr().match(pattern)?.length ?? 0
+  await until(() => count(/Waiting for requests/g) === 1 && count(/Following/g) === 1)
+  await program.stop()
+  // More failures than a command bears whose server was never there: six of each stream.
+  const isOver = () => listening.child.exitCode !== null || count(/not followed/g) > 0
+  await until(() => isOver() || count(/being opened again/g) >= 15)
+  assert.ok(!isOver(), listening.stderr())
+  const port = (url: string) => new URL(url).port
+  const ports = { PORT: port(program.baseUrl), PRIVATE_PORT: port(program.privateUrl) }
+  await serveProgram({ dataDir: program.dataDir, env: ports })
+  await until(() => count(/Waiting for requests/g) === 2 && count(/Following/g) === 2)
+  await runPinfold(env, 'decisions', 'endpoint', 'activate')
+  await runPinfold(env, 'events', 'trigger', 'authorization.declined')
+  await until(() => listening.stdout().includes('heard authorization.declined'))
+  listening.child.kill()
+  await listening.ended
 })

@@ -8,7 +8,7 @@ import * as cli from '../command.ts'
 import { asClient } from '../connection/connection.ts'
 import type { Open, ServiceConnection } from '../connection/requests.ts'
 import { line, print, printBeside } from '../output.ts'
-import { decodeStream, followEvents } from './events.ts'
+import { decodeStream, followEvents, isFinal } from './events.ts'
 
 /** The module of a client: its rule, and what it does with events. */
 interface Rule {
@@ -153,14 +153,13 @@ async function* followRequests(open: Open, path: string): AsyncGenerator<Decisio
     try {
       const { body } = await open(path, { accept: 'text/event-stream' })
       printBeside('Waiting for requests.')
+      hasBegun = true
       for await (const { data } of eventBlocks(decodeStream(body))) {
         failures = 0
-        hasBegun = true
         if (data !== undefined) yield JSON.parse(JSON.parse(data).body)
       }
     } catch (error) {
-      const isFinal = error instanceof cli.Refused || error instanceof cli.UsageError
-      if (isFinal || (!hasBegun && failures >= pausesMs.length)) throw error
+      if (isFinal(error, hasBegun, failures)) throw error
     }
     printBeside('The stream ended and is being opened again.')
     await wait(pausesMs[Math.min(failures, pausesMs.length - 1)])

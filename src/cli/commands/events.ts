@@ -130,15 +130,15 @@ async function* follow(
 ): AsyncGenerator<string, undefined> {
   let last = after
   let hasBegun = false
-  // The number of consecutive streams without an event.
+  // The number of consecutive failures, and of streams without a block.
   for (let failures = 0; !signal.aborted; failures += 1) {
     try {
-      for await (const { data, id } of await openStream(open, path, last, signal)) {
+      const blocks = await openStream(open, path, last, signal)
+      hasBegun = true
+      for await (const { data, id } of blocks) {
         failures = 0
         last = id ?? last
-        if (data === undefined) continue
-        hasBegun = true
-        yield data
+        if (data !== undefined) yield data
       }
     } catch (error) {
       if (signal.aborted) return
@@ -154,11 +154,18 @@ const pause = (failures: number, signal: AbortSignal): Promise<void> =>
     () => undefined,
   )
 
-/** Whether a new stream would repeat an error: a refusal, or a server that never answered. */
-const isFinal = (error: unknown, hasBegun: boolean, failures: number): boolean =>
-  error instanceof Refused ||
-  error instanceof UsageError ||
-  (!hasBegun && failures >= pausesMs.length)
+/** The failures after which a server that never answered is given up. */
+const failuresMax = 5
+
+/**
+ * Whether a new stream would repeat an error: a refusal, or a server that never answered. After a
+ * first stream, 429 is not final: the streams of a killed server count for a while.
+ */
+export function isFinal(error: unknown, hasBegun: boolean, failures: number): boolean {
+  if (error instanceof UsageError) return true
+  if (error instanceof Refused) return !hasBegun || error.status !== 429
+  return !hasBegun && failures >= failuresMax
+}
 
 /** Continues after the last received event, or from now on. */
 async function openStream(open: Open, path: string, last: string | undefined, signal: AbortSignal) {

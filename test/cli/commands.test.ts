@@ -2,11 +2,14 @@ import assert from 'node:assert/strict'
 import { generateKeyPairSync } from 'node:crypto'
 import { once } from 'node:events'
 import { writeFile } from 'node:fs/promises'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { before, test } from 'node:test'
 import { commands } from '../../src/cli/pinfold.ts'
 import { examine } from '../../src/service/doctor/examine.ts'
 import type { Finding } from '../../src/service/doctor/finding.ts'
+import { atEndOfFile } from '../support/end-of-file.ts'
 import { freePorts } from '../support/free-ports.ts'
 import { makeMigratedFolder } from '../support/process.ts'
 import { type Ended, launchPinfold, pinfold, startPinfold } from './run-pinfold.ts'
@@ -230,6 +233,22 @@ test('an administrator with a key of its own reaches a server elsewhere', async 
     const { code, stderr } = await pinfold({}, ...words, ...where, ...who)
     assert.equal(code, 0, stderr)
   }
+})
+
+test('a service that cannot issue a token is out of reach, and the credentials are not blamed', async () => {
+  const service = createServer((_request, response) => {
+    response.writeHead(503, { 'content-type': 'application/json' })
+    response.end('{"error":"temporarily_unavailable"}')
+  }).listen(0, '127.0.0.1')
+  atEndOfFile(() => service.close())
+  await once(service, 'listening')
+  const { port } = service.address() as AddressInfo
+  const credentials = { PINFOLD_CLIENT_ID: 'a', PINFOLD_CLIENT_SECRET: 'b' }
+  const remote = { PINFOLD_URL: `http://127.0.0.1:${port}`, ...credentials }
+  const { code, stderr } = await pinfold(remote, 'cards', 'list')
+  assert.equal(code, 3, stderr)
+  assert.match(stderr, /issues no token at present: it answered 503/)
+  assert.doesNotMatch(stderr, /secret/)
 })
 
 test('a card network is registered and retired', async () => {

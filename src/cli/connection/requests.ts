@@ -185,6 +185,12 @@ function toFailure(error: unknown, origin: string, { jwkFile }: CallerCredential
       detail: `Too many tokens were requested. Retry in ${retryAfterSeconds ?? 1} s.`,
     })
   }
+  if (code === 'token_refused' && status !== undefined && status >= 500) {
+    return new Unreachable(
+      `${origin} issues no token at present: it answered ${status}. Run pinfold doctor, or retry.`,
+      { cause },
+    )
+  }
   if (code === 'token_refused') {
     return new Refused(status ?? 0, {
       code: 'no_token',

@@ -61,6 +61,9 @@ export function replaceCard(
     const pinMoved = pinSource !== null
     const result: Successor = {
       ...cards.describeCard({ ...row, publicToken }, row.statusCode, personalData.embossName),
+      ...(card.metadata !== null && {
+        metadata: JSON.parse(card.metadata) as Record<string, string>,
+      }),
       replacementFor: card.publicToken,
       pinMoved,
     }

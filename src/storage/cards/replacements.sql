@@ -13,7 +13,8 @@ select card.public_token as "publicToken", card.product_id as "productId",
   product.currency_code as "currencyCode",
   product.renewal_grace_months as "renewalGraceMonths",
   card.card_type = 'Physical' and product.chip is not null as "hasChip",
-  card.plastic_number as "plasticNumber", present.delivery_status as "deliveryStatus"
+  card.plastic_number as "plasticNumber", present.delivery_status as "deliveryStatus",
+  noted.metadata as "metadata"
 from (
   select *
   from card
@@ -32,6 +33,15 @@ left join lateral (
   where public_token = any(array[:publicToken]) and state = 'Current'
   limit 1
 ) as present on true
+cross join lateral (
+  select json_object_agg(key, value order by key)::text as metadata
+  from (
+    select key, value
+    from card_metadata
+    where public_token = any(array[:publicToken])
+    limit 50
+  ) as entry
+) as noted
 where card.client_id = :clientId;
 
 -- name: find_successor

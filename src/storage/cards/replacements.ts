@@ -48,6 +48,8 @@ export interface CardOfLine {
   readonly plasticNumber: number
   /** Of the current plastic; null for a virtual card. */
   readonly deliveryStatus: string | null
+  /** JSON of an object of texts; null without metadata. */
+  readonly metadata: string | null
 }
 
 const selectCard = declare<{ publicToken: PublicToken; clientId: string }, CardOfLine>(

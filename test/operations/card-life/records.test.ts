@@ -207,13 +207,14 @@ test('the record of a closed card can be corrected', async () => {
   assert.equal((await read(publicToken)).customerReference, 'C-9')
 })
 
-test('a replacement has the metadata of the card, and each names the other', async () => {
+test('a replacement has the metadata of the card, in its answer too, and each names the other', async () => {
   const metadata = { costCentre: '4711' }
   const { publicToken } = await service.createCard({ ...newCard(), metadata })
   const replaced = await service.call('POST', `/cards/${publicToken}/replace`, {
     body: { reason: 'Lost' },
   })
   assert.equal(replaced.status, 200, replaced.text)
+  assert.deepEqual(replaced.json.metadata, metadata)
   const successor = await read(replaced.json.publicToken)
   assert.deepEqual(
     [successor.metadata, successor.replacementFor, successor.replacedBy],

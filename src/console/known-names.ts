@@ -22,6 +22,10 @@ export const listKnownClients = async (visit: Visit): Promise<readonly KnownName
     name: clientName,
   }))
 
+/** Returns the names of known clients or products by their ids. */
+export const indexNames = (known: readonly KnownName[]): ReadonlyMap<string, string> =>
+  new Map(known.map(({ id, name }) => [id, name]))
+
 /** Lists the products; none if there are too many to choose from. */
 export const listKnownProducts = async (visit: Visit): Promise<readonly KnownName[]> =>
   (await readShortList(visit, '/products', AdministeredProductSchema)).map(

@@ -31,6 +31,31 @@ test('the filters by client offer the clients by id and name', async () => {
   }
 })
 
+test('a client and a network have their names on Home, in the authorizations and at a link', async () => {
+  const { publicToken } = await service.createCard()
+  const call = { as: 'admin', listener: 'private' } as const
+  const body = { publicToken, entryMode: 'moto', amount: 500, currency: 'EUR' }
+  await service.call('POST', '//sandbox/authorizations', { ...call, body })
+  const link = {
+    linkName: 'named',
+    networkId: 'demo-network',
+    direction: 'dial',
+    host: '127.0.0.1',
+    port: 1,
+    profile: 'sandbox',
+  }
+  await service.call('POST', '//links', { ...call, body: link })
+  const viewer = await signIn('viewer')
+  for (const [path, id, name] of [
+    ['', 'demo-client', 'Demo client system'],
+    ['/authorizations', 'demo-client', 'Demo client system'],
+    ['/networks/links/named', 'demo-network', 'Demo card network'],
+  ] as const) {
+    const { text } = await viewer.visit(`${url}${path}`)
+    assert.match(text, new RegExp(`title="${id}"><bdi>${name}</bdi>`), path)
+  }
+})
+
 test('a client is offered the products that it has not been granted', async () => {
   const officer = await signIn('security-officer')
   const [granted] = await sql<{ product_id: number }>(

@@ -10,7 +10,7 @@ import { authorizationPath, cardLink } from '../card-links.ts'
 import { badge, instantInRow, renderActor } from '../desk-parts.ts'
 import { option } from '../fields.ts'
 import { filterFault, listFiltered } from '../filters.ts'
-import { type KnownName, listKnownClients, renderKnownNames } from '../known-names.ts'
+import { indexNames, type KnownName, listKnownClients, renderKnownNames } from '../known-names.ts'
 import { type Column, pages, renderTable } from '../listing.ts'
 import { path, type Screen, type Visit } from '../screen.ts'
 
@@ -28,6 +28,7 @@ export const authorizationsScreen: Screen = {
       listFiltered(visit, `/authorizations?${filters}`, FoundAuthorizationSchema, 50),
       listKnownClients(visit),
     ])
+    const names = indexNames(clients)
     const isShort = entries.length < 50 && next !== null
     return {
       title: 'Authorizations',
@@ -42,7 +43,11 @@ export const authorizationsScreen: Screen = {
               {
                 title: 'Client',
                 cell: ({ clientId }) =>
-                  html`<span class="cut">${renderActor(visit, clientId, null)}</span>`,
+                  html`<span class="cut">${renderActor(
+                    visit,
+                    clientId,
+                    names.get(clientId),
+                  )}</span>`,
               },
               {
                 title: 'Reference',

@@ -222,24 +222,33 @@ export function renderReasons(figures: Figures, selection: FigureSelection): Htm
 /** The clients that are listed. */
 const clientsMost = 10
 
-/** Renders the approval rate of each client. */
+/**
+ * Renders the approval rate of each client.
+ * @param names the names of clients by their ids
+ */
 export const renderClients = (
   visit: Visit,
   clients: Clients,
+  names: ReadonlyMap<string, string>,
   { range }: FigureSelection,
 ): Content =>
   renderTable({
     name: 'By client',
-    columns: listClientColumns(visit, range),
+    columns: listClientColumns(visit, names, range),
     rows: clients.slice(0, clientsMost),
     empty: 'Clients appear with their first authorization.',
   })
 
-const listClientColumns = (visit: Visit, range: Range): readonly Column<Clients[number]>[] => [
+const listClientColumns = (
+  visit: Visit,
+  names: ReadonlyMap<string, string>,
+  range: Range,
+): readonly Column<Clients[number]>[] => [
   {
     title: 'Client',
     kind: 'name',
-    cell: ({ clientId }) => html`<span class="cut">${renderActor(visit, clientId, null)}</span>`,
+    cell: ({ clientId }) =>
+      html`<span class="cut">${renderActor(visit, clientId, names.get(clientId))}</span>`,
   },
   {
     title: 'Requests',

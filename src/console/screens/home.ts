@@ -6,6 +6,7 @@ import {
   QueueFiguresSchema,
 } from '../../listeners/private/schemas/figures.ts'
 import { lines } from '../charts.ts'
+import { indexNames, listKnownClients } from '../known-names.ts'
 import type { Screen, Visit } from '../screen.ts'
 import { loadNewest, renderStrip } from './authorizations.ts'
 import { renderState } from './home-exceptions.ts'
@@ -30,9 +31,10 @@ export const homeScreen: Screen = {
 
 async function renderDesk(visit: Visit): Promise<Content> {
   const selection = figures.parseSelection(visit)
-  const [answers, clients, newest, queues, latency] = await Promise.all([
+  const [answers, clients, known, newest, queues, latency] = await Promise.all([
     soon(figures.loadFigures(visit, selection)),
     soon(figures.loadClients(visit, selection)),
+    soon(listKnownClients(visit)),
     soon(loadNewest(visit, selection.clientId)),
     soon(visit.read('/figures/queues', QueueFiguresSchema)),
     soon(visit.read('/figures/latency', LatencyFiguresSchema)),
@@ -68,7 +70,11 @@ async function renderDesk(visit: Visit): Promise<Content> {
     <live-region id="rest" every="60">
     <section aria-labelledby="clients" class="flush">
       <h2 id="clients">By client, in ${selection.range.words}</h2>
-      ${clients ? figures.renderClients(visit, clients, selection) : missing}
+      ${
+        clients
+          ? figures.renderClients(visit, clients, indexNames(known ?? []), selection)
+          : missing
+      }
     </section>
     <div class="columns">
       <section aria-labelledby="latency">

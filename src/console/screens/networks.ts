@@ -7,6 +7,7 @@ import { actForm } from '../act-form.ts'
 import { cardLink } from '../card-links.ts'
 import { badge, capitalize, instant, instantInRow, renderActor } from '../desk-parts.ts'
 import { actAndReturn } from '../done.ts'
+import { indexNames, listKnownClients } from '../known-names.ts'
 import { type Column, list, pages, renderTable } from '../listing.ts'
 import { type Act, path, type Screen, type Visit } from '../screen.ts'
 
@@ -126,15 +127,16 @@ export const linkScreen: Screen = {
   navigation: null,
   async show(visit) {
     const address = path`/links/${visit.params.linkName ?? ''}`
-    const [link, advices] = await Promise.all([
+    const [link, clients, advices] = await Promise.all([
       visit.read(address, LinkSchema),
+      listKnownClients(visit),
       list(visit, `${address}/advices`, AdviceSchema),
     ])
     return {
       title: `Link ${link.linkName}`,
       trail: { above: [{ name: 'Networks', path: '/console/networks' }], name: link.linkName },
       body: html`<div class="columns">
-          ${facts(visit, link)}
+          ${facts(visit, link, indexNames(clients))}
           ${visit.scopes.has('admin') && switchForm(visit, link)}
         </div>
         <h2>Advices and reversals</h2>
@@ -148,14 +150,14 @@ export const linkScreen: Screen = {
   },
 }
 
-const facts = (visit: Visit, link: Link): Content =>
+const facts = (visit: Visit, link: Link, names: ReadonlyMap<string, string>): Content =>
   html`<section aria-labelledby="state">
     <h2 id="state">${renderState(link)}</h2>
     <dl>
       ${link.fault !== null && html`<dt>Fault</dt><dd class="trouble">${link.fault}</dd>`}
       <dt>Connections</dt><dd>${link.connections}</dd>
       <dt>Last signed on</dt><dd>${instant(link.lastSignedOnAt) ?? 'never'}</dd>
-      <dt>Network</dt><dd>${renderActor(visit, link.networkId, null)}</dd>
+      <dt>Network</dt><dd>${renderActor(visit, link.networkId, names.get(link.networkId))}</dd>
       <dt>Address</dt><dd>${renderAddress(link)}</dd>
       <dt>Profile</dt><dd>${link.profile}</dd>
       <dt>TLS</dt><dd>${link.tls ? 'yes' : 'no'}</dd>

@@ -53,7 +53,7 @@ async function sandboxPage(visit: Visit): Promise<Page> {
               })}</div>
               <div>${field(visit, terminalAction, {
                 name: 'amount',
-                label: 'Amount in the currency of the card',
+                label: 'Amount in its currency',
                 isRequired: false,
                 maxLength: 20,
               })}</div>

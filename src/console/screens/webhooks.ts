@@ -259,7 +259,7 @@ const listDeliveryColumns = (visit: Visit, webhook: Webhook): readonly Column<De
     title: 'Attempts',
     cell: ({ eventId, tries }) => (tries.length === 0 ? 'none yet' : triesDetails(eventId, tries)),
   },
-  { title: '', cell: ({ deliveryId }) => resendForm(visit, webhook, deliveryId) },
+  { title: '', cell: (delivery) => resendForm(visit, webhook, delivery) },
 ]
 
 function renderLastAnswer({ tries }: Delivery): Content {
@@ -271,8 +271,9 @@ function renderLastAnswer({ tries }: Delivery): Content {
   }</div>`
 }
 
-function resendForm(visit: Visit, webhook: Webhook, deliveryId: string): Content {
-  if (!visit.scopes.has('support.write') || webhook.status !== 'Enabled') return null
+function resendForm(visit: Visit, webhook: Webhook, { deliveryId, type }: Delivery): Content {
+  const isAllowed = visit.scopes.has('support.write') && webhook.status === 'Enabled'
+  if (!isAllowed || type === 'webhook.ping') return null
   const action = `${composePageUrl(webhook)}/deliveries/${deliveryId}/resend`
   return actForm(visit, { action, name: 'Send again', fields: reasonField(visit, action) })
 }

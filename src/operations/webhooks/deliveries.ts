@@ -70,8 +70,16 @@ export const resendDelivery = (
     refuseDisabled(await findOwnWebhook(connection, requester, webhookId))
     const reference = { clientId: requester.clientId, webhookId }
     const eventId = await queueDelivery(connection, reference, deliveryId)
-    if (eventId === null) throw new Problem('not_found')
+    if (eventId === null) throw deliveryNotFound()
     return { eventId }
+  })
+
+/** The failure of a resend whose delivery or event is not stored. The event of a ping never is. */
+export const deliveryNotFound = (): Problem =>
+  new Problem('not_found', {
+    detail:
+      'The webhook has no such delivery, or its event is no longer stored. A ping is not sent ' +
+      'again: ping the webhook.',
   })
 
 /** A request to deliver everything since an instant (RFC 3339) again. */

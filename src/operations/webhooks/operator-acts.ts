@@ -17,6 +17,7 @@ import {
 } from '../../storage/webhooks/watched-webhooks.ts'
 import { disableWebhook, replayWebhook, updateWebhookRow } from '../../storage/webhooks/webhooks.ts'
 import { type Answer, once, type RepeatableRequest } from '../idempotency/idempotency.ts'
+import { deliveryNotFound } from './deliveries.ts'
 import { findOwnWebhook, refuseDisabled, type WebhookContext } from './webhooks.ts'
 
 /**
@@ -176,7 +177,7 @@ export const resendAsOperator = (
   once(context, request, async (connection) => {
     refuseDisabled(await findNamedWebhook(connection, operator, act))
     const eventId = await queueDelivery(connection, act, deliveryId)
-    if (eventId === null) throw new Problem('not_found')
+    if (eventId === null) throw deliveryNotFound()
     await record(connection, operator, act, { act: 'delivery_resent', details: { eventId } })
     return { eventId }
   })

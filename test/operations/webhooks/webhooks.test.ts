@@ -248,3 +248,15 @@ test('a delivery is sent again under the same id', async () => {
   assert.equal(receiver.received[0]?.id, receiver.received[1]?.id)
   await until(async () => (await list())[0]?.tries.length === 2)
 })
+
+test('a ping is not sent again, and the answer says what to do instead', async () => {
+  const receiver = await openReceiver()
+  const { webhookId } = await service.createWebhook(receiver.url, ['card.created'])
+  await service.call('POST', `/webhooks/${webhookId}/ping`)
+  await until(() => receiver.received.length === 1)
+  const [ping] = (await service.call('GET', `/webhooks/${webhookId}/deliveries`)).json
+  const path = `/webhooks/${webhookId}/deliveries/${ping.deliveryId}/resend`
+  const { json, status } = await service.call('POST', path)
+  assert.deepEqual([ping.type, status, json.code], ['webhook.ping', 404, 'not_found'])
+  assert.match(json.detail, /ping the webhook/)
+})

@@ -91,8 +91,9 @@ export function explainControlsRoute({ app, base, issuing }: PublicApi): void {
         summary: 'Explain the spending controls of a card',
         description:
           'Decides a transaction by the controls of the card and its product, and returns every ' +
-          'objection. Nothing is spent or recorded. Neither the status of the card nor a PIN is ' +
-          'checked.',
+          'objection. Nothing is spent or recorded. Only controls are checked: not the status of ' +
+          'the card nor a PIN. An inquiry or another currency than the card’s is declined before ' +
+          'the controls.',
         tags,
         params: CardParamsSchema,
         body: schemas.ExplainControlsSchema,

@@ -76,3 +76,34 @@ test('a rule and its follower of events outlast an absent server, also before th
   listening.child.kill()
   await listening.ended
 })
+
+test('an unusable answer of a rule, and a module that cannot be loaded, are named on one line', async () => {
+  const program = await serveProgram()
+  const folder = await makeFolder()
+  const [file, broken] = [join(folder, 'rule.mjs'), join(folder, 'broken.mjs')]
+  await writeFile(
+    file,
+    `export default ({ amounts }) =>
+       amounts.hold.amount === 100 ? undefined : { decision: 'maybe' }`,
+  )
+  await writeFile(broken, 'export default (')
+  const env = { DATA_DIR: program.dataDir }
+  for (const each of [broken, join(folder, 'absent.mjs')]) {
+    const { code, stderr } = await runPinfold(env, 'decisions', 'listen', '--exec', each)
+    assert.equal(code, 2, stderr)
+    assert.ok(stderr.startsWith(`${each} could not be loaded: `), stderr)
+  }
+  await runPinfold(env, 'decisions', 'endpoint', 'set')
+  const listening = startPinfold(env, ['decisions', 'listen', '--exec', file, '--count', '2'])
+  await until(() => listening.stderr().includes('Waiting for requests'))
+  await runPinfold(env, 'decisions', 'endpoint', 'activate')
+  const triggered = await runPinfold(env, 'events', 'trigger', 'card.created', '--json')
+  const card = JSON.parse(triggered.stdout).publicToken
+  for (const amount of ['1.00', '2.00']) {
+    await runPinfold(env, 'simulate', card, '--mode', 'ecommerce', '--amount', amount)
+  }
+  const lines = (await listening.ended).stdout.trim().split('\n')
+  assert.equal(lines.length, 2, lines.join('\n'))
+  assert.match(lines[0] ?? '', / 100 EUR .*the rule returned no object, such as/)
+  assert.match(lines[1] ?? '', / 200 EUR .*not valid\. \/decision must be one of approve, decline/)
+})

@@ -50,7 +50,11 @@ export const listenCommand: cli.Command = {
 async function loadRule(file: string | undefined): Promise<Rule> {
   if (file === undefined)
     throw new cli.UsageError('--exec FILE is needed: the module that decides.')
-  const rule = (await import(pathToFileURL(resolve(file)).href)) as Partial<Rule>
+  const rule = await (import(pathToFileURL(resolve(file)).href) as Promise<Partial<Rule>>).catch(
+    (error: unknown) => {
+      throw new cli.UsageError(`${file} could not be loaded: ${describeError(error)}`)
+    },
+  )
   if (typeof rule.default !== 'function') {
     throw new cli.UsageError(`${file} has no function as its default export.`)
   }
@@ -79,11 +83,18 @@ async function tryOn({ ask, base }: ServiceConnection, rule: Rule, ids: string[]
 const describe = async (rule: Rule, request: DecisionRequest, prefix: string): Promise<string> => {
   const startedMs = performance.now()
   try {
-    const answer = (await rule.default(request)) as DecisionAnswer
+    const answer = await askRule(rule, request)
     return composeLine(request, `${prefix}${describeAnswer(answer)}`, startedMs)
   } catch (error) {
     return composeLine(request, `${prefix}the rule failed: ${describeError(error)}`, startedMs)
   }
+}
+
+/** The service verifies all but this, which has no JSON to send. */
+async function askRule(rule: Rule, request: DecisionRequest): Promise<DecisionAnswer> {
+  const answer = await rule.default(request)
+  if (typeof answer === 'object' && answer !== null) return answer as DecisionAnswer
+  throw new Error("the rule returned no object, such as { decision: 'approve' }")
 }
 
 /** Decides each request of the stream separately. */
@@ -133,7 +144,7 @@ async function decide(
 ): Promise<void> {
   const startedMs = performance.now()
   try {
-    const answer = (await rule.default(request)) as DecisionAnswer
+    const answer = await askRule(rule, request)
     const path = `${base}/decisions/${request.decisionId}/answer`
     await ask('POST', path, answer)
     await print(composeLine(request, describeAnswer(answer), startedMs))
@@ -166,11 +177,12 @@ async function* followRequests(open: Open, path: string): AsyncGenerator<Decisio
   }
 }
 
-const describeAnswer = (answer: DecisionAnswer): string =>
-  [answer?.decision, answer?.reason, answer?.amount].filter((part) => part !== undefined).join(' ')
+const describeAnswer = ({ amount, decision, reason }: DecisionAnswer): string =>
+  [decision, reason, amount].filter((part) => part !== undefined).join(' ')
 
+/** On one line, as each decision is. */
 const describeError = (error: unknown): string =>
-  error instanceof Error ? error.message : String(error)
+  (error instanceof Error ? error.message : String(error)).replace(/\s*\n\s*/g, ' ')
 
 function composeLine(
   { amounts, card, merchant }: DecisionRequest,

@@ -40,7 +40,7 @@ export async function readJsonFile(path: string): Promise<object> {
   } catch {
     // The parser's message could quote the file.
   }
-  if (typeof value === 'object' && value !== null) return value
+  if (typeof value === 'object' && value !== null && !Array.isArray(value)) return value
   throw new UsageError(`${path} must hold a JSON object.`)
 }
 

@@ -54,6 +54,15 @@ test('the controls of a card are set from a file, shown, and set again without a
   assert.match(without.stderr, /--file/)
 })
 
+test('a file with a list in place of an object is refused, and the controls stay', async () => {
+  const card = await newCard()
+  await answer('controls', 'set', card, '--file', await write(blocked))
+  const refused = await run('controls', 'set', card, '--file', await write([]))
+  assert.equal(refused.code, 2, refused.stdout)
+  assert.match(refused.stderr, /must hold a JSON object/)
+  assert.equal((await answer('controls', 'show', card)).version, 1)
+})
+
 test('controls explain names each control that objects, and succeeds either way', async () => {
   const card = await newCard()
   const shadow = { countries: { blocked: ['FRA'] } }

@@ -164,6 +164,7 @@ suite('scenario files', () => {
     const faults = await refuse(`${valid}    expect: { status: many }\n    wait: 3\n`)
     assert.match(faults, /bad\.yaml:5: \/steps\/0\/expect\/status must be integer/)
     assert.match(faults, /bad\.yaml:6: \/steps\/0 unknown member wait/)
+    assert.equal(faults.match(/bad\.yaml/g)?.length, 2, faults)
   })
 
   test('what is no YAML, names a member twice, or is empty, is refused', async () => {

@@ -36,7 +36,9 @@ export function parseScenario(path: string, text: string): ScenarioFile {
   }
   const content = toContent(path, document)
   if (Check(ScenarioSchema, content)) return { path, scenario: content, findLine }
-  const found = [...Errors(ScenarioSchema, content)].map(({ instancePath, message, params }) => {
+  // A member that no schema allows has a second error, which names it.
+  const errors = [...Errors(ScenarioSchema, content)].filter(({ keyword }) => keyword !== 'boolean')
+  const found = errors.map(({ instancePath, message, params }) => {
     const at = instancePath.split('/').slice(1)
     const unknown = 'additionalProperties' in params ? params.additionalProperties : []
     const names = [unknown].flat().map(String)

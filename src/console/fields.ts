@@ -120,7 +120,9 @@ const listErrors = (
   member: string,
 ): readonly ProblemError[] =>
   refused?.action === action
-    ? (refused.problem.errors ?? []).filter(({ pointer }) => pointer?.split('/')[1] === member)
+    ? (refused.problem.errors ?? []).filter(({ pointer }) =>
+        `${pointer}/`.startsWith(`/${member}/`),
+      )
     : []
 
 const listFaults = (
@@ -141,8 +143,7 @@ export const refusalSummary = ({ action, problem }: RefusedForm): Html => {
       html`<ul>${errors.map(({ detail: text, parameter, pointer }) => {
         const member = parameter ?? pointer?.slice(1) ?? ''
         // An item of a list has no field of its own.
-        const [name = ''] = member.split('/')
-        const id = composeFieldId(action, name)
+        const id = composeFieldId(action, member.replace(/\/\d+(\/.*)?$/, ''))
         return html`<li><a href="#${id}">${member}</a> ${text}</li>`
       })}</ul>`
     }

@@ -204,14 +204,25 @@ test('the page recommends to renew a card within 60 days of its expiry, until a 
 
 test('the next plastic goes where the page sends it, and what was refused stays typed', async () => {
   const card = await physicalCard()
-  const typed = { addressLine1: 'Gran Via 2', city: 'Madrid', country: 'ESP' }
+  const typed = {
+    'fulfilment/addressLine1': 'Gran Via 2',
+    'fulfilment/city': 'Madrid',
+    'fulfilment/country': 'ESP',
+  }
   const refused = await submit(card, 'delivery-address', typed)
   assert.equal(refused.status, 422)
-  assert.match(refused.words, /fulfilment\/postCode must not be empty/)
-  assert.match(refused.text, /name="addressLine1"[^>]*value="Gran Via 2"/)
-  const done = await submit(card, 'delivery-address', { ...typed, postCode: '28013' })
+  const [, id] =
+    /<a href="#([^"]+)">fulfilment\/postCode<\/a> must not be empty/.exec(refused.text) ?? []
+  assert.match(refused.text, new RegExp(`<p class="fault" id="${id}-fault">Must not be empty`))
+  assert.match(refused.text, /name="fulfilment\/addressLine1"[^>]*value="Gran Via 2"/)
+  const done = await submit(card, 'delivery-address', {
+    ...typed,
+    'fulfilment/postCode': '28013',
+  })
   assert.match(done.words, /The delivery address is changed\./)
   assert.match(done.words, /Reprint .* It goes to the delivery address on record\./)
+  const reset = await submit(card, 'delivery-address')
+  assert.match(reset.words, /Reprint .* It goes to the address of the cardholder on record\./)
   const { publicToken: virtual } = await service.createCard({ cardType: 'Virtual' })
   assert.ok(!listActs((await read(virtual)).text).includes('delivery-address'))
 })

@@ -3,7 +3,7 @@ import type { Content } from '../../listeners/http/html.ts'
 import type { PossibleActsSchema } from '../../listeners/private/schemas/card-life-acts.ts'
 import type { SupportedCardSchema } from '../../listeners/private/schemas/cards.ts'
 import type { UsedLimitSchema } from '../../listeners/private/schemas/limits.ts'
-import type { ApiAnswer, Form, Notice } from '../screen.ts'
+import type { ApiAnswer, Form, Notice, Visit } from '../screen.ts'
 import type { FoundChip } from './card-chip.ts'
 import type { CardOfLine } from './card-life.ts'
 
@@ -39,8 +39,8 @@ export interface CardFacts {
   readonly line: readonly CardOfLine[]
 }
 
-/** Returns what was typed into a field of a form that is shown again. */
-export type ReadTyped = (field: string) => string | undefined
+/** What was typed into a form that is shown again, and its faults. */
+export type TypedForm = Pick<Visit, 'kept' | 'refused'>
 
 /** The path of an act below the card on the private listener, and its members beside the reason. */
 interface ActCall {
@@ -57,8 +57,8 @@ export interface CardAct {
   isFor(facts: CardFacts): boolean
   /** Describes what the act will do. */
   hint(facts: CardFacts): Content
-  /** The fields beside the reason. `readTyped` returns what a refused form had in a field. */
-  fields?(facts: CardFacts, readTyped: ReadTyped): Content
+  /** The fields beside the reason. `action` is the path that the form is sent to. */
+  fields?(facts: CardFacts, visit: TypedForm, action: string): Content
   /** The call of a form; by default the act's own path with the reason alone. */
   call?(form: Form): ActCall
   /** Describes what the act has done by its answer, in place of `done`. */

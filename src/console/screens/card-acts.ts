@@ -1,7 +1,7 @@
 import { isFinal } from '../../domain/card-status.ts'
 import { type Content, type Html, html } from '../../listeners/http/html.ts'
 import { cardPath } from '../card-links.ts'
-import { isRefused, readKept, reasonField } from '../fields.ts'
+import { isRefused, reasonField } from '../fields.ts'
 import { formFields, path, type Visit } from '../screen.ts'
 import { type ActName, actNames, type CardAct, type CardFacts } from './card-act.ts'
 import { describePinInChip, isPinInChipBlocked } from './card-chip.ts'
@@ -125,7 +125,7 @@ function actForm(visit: Visit, facts: CardFacts, name: ActName, look: string): H
     <form method="post" action="${action}">
       ${formFields(visit)}
       <p class="hint">${hint(facts)}</p>
-      ${fields?.(facts, (field) => readKept(visit, action, field))}
+      ${fields?.(facts, visit, action)}
       ${reasonField(visit, action)}
       <p class="hint">The reason is recorded with your name.</p>
       <button>${title}</button>

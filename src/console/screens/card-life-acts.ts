@@ -7,9 +7,10 @@ import {
   SuccessorOfAnyClientSchema,
 } from '../../listeners/private/schemas/card-life-acts.ts'
 import { cardPath } from '../card-links.ts'
+import { field, readKept } from '../fields.ts'
 import { parseAnswer } from '../listener-answers.ts'
 import type { ApiAnswer, Form, Notice } from '../screen.ts'
-import type { ActName, Card, CardAct, CardFacts, ReadTyped } from './card-act.ts'
+import type { ActName, Card, CardAct, CardFacts, TypedForm } from './card-act.ts'
 
 type PossibleActs = Static<typeof PossibleActsSchema>
 type Successor = Extract<PossibleActs['replace'], { possible: true }>['successors'][number]
@@ -83,8 +84,8 @@ export const lifeActs: Readonly<
     hint: ({ possible: { cancelRenewal } }) =>
       cancelRenewal.possible &&
       `Plastic ${cancelRenewal.plasticNumber} can never be used. The present one stays as it is.`,
-    fields: ({ possible: { cancelRenewal } }, readTyped) =>
-      cancelRenewal.possible && cancelRenewal.notReceived && lossField(readTyped),
+    fields: ({ possible: { cancelRenewal } }, visit, action) =>
+      cancelRenewal.possible && cancelRenewal.notReceived && lossField(visit, action),
     call: (form) => ({
       path: 'cancel-renewal',
       members: { notReceived: form['not-received'] === 'yes' },
@@ -97,8 +98,8 @@ export const lifeActs: Readonly<
       card.cardType === 'Physical' && !card.retired && !isFinal(card.cardStatusCode),
     hint: () =>
       'The next plastic goes to this address, and so does one that the bureau has not read yet. ' +
-      'The address of the cardholder stays.',
-    fields: (_, readTyped) => addressLines.map((each) => addressField(each, readTyped)),
+      'The address of the cardholder stays. Leave all lines empty to send plastic there.',
+    fields: (_, visit, action) => addressLines.map((each) => field(visit, action, each)),
     call: (form) => ({ path: 'delivery-address', members: { fulfilment: composeAddress(form) } }),
   },
   replace: {
@@ -106,8 +107,9 @@ export const lifeActs: Readonly<
     done: 'The card is replaced.',
     isFor: ({ possible }) => possible.replace.possible,
     hint: describeNewCard,
-    fields: ({ card, possible: { replace } }, readTyped) =>
-      replace.possible && replacementFields(card, replace.successors, readTyped),
+    fields: ({ card, possible: { replace } }, visit, action) =>
+      replace.possible &&
+      replacementFields(card, replace.successors, readKept(visit, action, 'replacement-reason')),
     call: (form) => ({
       path: 'replace',
       members: { replacementReason: form['replacement-reason'] },
@@ -121,26 +123,25 @@ const addressNames = {
   address: 'the address of the cardholder on record',
 } as const
 
-/** The lines of an address: the member of the request, its label, and whether it is needed. */
+/** The lines of an address. The name of each is the path of its member in the request. */
 const addressLines = [
-  { member: 'addressLine1', label: 'Address', isRequired: true, maxLength: 100 },
-  { member: 'addressLine2', label: 'Address, second line', isRequired: false, maxLength: 100 },
-  { member: 'city', label: 'City', isRequired: false, maxLength: 50 },
-  { member: 'state', label: 'State', isRequired: false, maxLength: 50 },
-  { member: 'postCode', label: 'Postal code', isRequired: false, maxLength: 10 },
-  { member: 'country', label: 'Country, such as ESP', isRequired: true, maxLength: 3 },
-] as const
+  { name: 'fulfilment/addressLine1', label: 'Address', maxLength: 100 },
+  { name: 'fulfilment/addressLine2', label: 'Address, second line', maxLength: 100 },
+  { name: 'fulfilment/city', label: 'City', maxLength: 50 },
+  { name: 'fulfilment/state', label: 'State', maxLength: 50 },
+  { name: 'fulfilment/postCode', label: 'Postal code', maxLength: 10 },
+  { name: 'fulfilment/country', label: 'Country, such as ESP', maxLength: 3 },
+].map((line) => ({ ...line, isRequired: false }))
 
-const addressField = (
-  { isRequired, label, maxLength, member }: (typeof addressLines)[number],
-  readTyped: ReadTyped,
-): Html => html`<label for="delivery-${member}">${label}</label>
-  <input id="delivery-${member}" name="${member}" autocomplete="off" maxlength="${maxLength}"
-    value="${readTyped(member)}"${isRequired && html` required`}>`
-
-/** Composes the address of a form. The postal code is given, even if it is empty. */
-const composeAddress = (form: Form): object => {
-  const typed = addressLines.map(({ member }) => [member, form[member]?.trim() ?? ''] as const)
+/**
+ * Composes the address of a form; null if all lines are empty. Of an address, the postal code is
+ * given even if it is empty.
+ */
+function composeAddress(form: Form): object | null {
+  const typed = addressLines.map(
+    ({ name }) => [name.replace('fulfilment/', ''), form[name] ?? ''] as const,
+  )
+  if (typed.every(([, text]) => text === '')) return null
   return Object.fromEntries(typed.filter(([member, text]) => text !== '' || member === 'postCode'))
 }
 
@@ -178,9 +179,9 @@ function describeOrder(
   return `It goes to ${addressNames[deliveredTo]}. ${present}`
 }
 
-const lossField = (readTyped: ReadTyped): Html => html`<label>
+const lossField = (visit: TypedForm, action: string): Html => html`<label>
   <input type="checkbox" name="not-received" value="yes" required${
-    readTyped('not-received') === 'yes' && html` checked`
+    readKept(visit, action, 'not-received') === 'yes' && html` checked`
   }>
   The plastic was made, and did not reach the cardholder
 </label>`
@@ -197,11 +198,11 @@ function describeNewCard({ possible: { deliveredTo, replace } }: CardFacts): Con
 function replacementFields(
   card: Card,
   successors: readonly Successor[],
-  readTyped: ReadTyped,
+  typedReason: string | undefined,
 ): Html {
   const [first] = successors
   const chosen =
-    operatorReplacementReasons.find((each) => each === readTyped('replacement-reason')) ??
+    operatorReplacementReasons.find((each) => each === typedReason) ??
     (successors.length === 1 ? first?.replacementReason : undefined)
   return html`<fieldset>
     <legend>What happened</legend>

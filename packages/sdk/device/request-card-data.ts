@@ -34,6 +34,8 @@ export interface CardDataOptions {
   readonly nowMs?: () => number
 }
 
+const makers = { deviceKey: deviceKeyForm, sessionKey: sessionKeyForm } as const
+
 /**
  * Makes a new key on this device and a request for a card's data encrypted to it.
  * @throws DeviceError `invalid_argument`; `key_missing` or `invalid_keys` for the session-key form.
@@ -43,13 +45,14 @@ export async function requestCardData(
   publicToken: string,
   options: CardDataOptions = {},
 ): Promise<CardDataRequest> {
-  const { clockToleranceSeconds = 10, includePin = false, nowMs = Date.now } = options
+  const { clockToleranceSeconds = 10, form = 'deviceKey', includePin = false } = options
+  const { nowMs = Date.now } = options
   const isTolerance = clockToleranceSeconds >= 0 && clockToleranceSeconds <= 60
-  if (!isPublicToken(publicToken) || !isTolerance) refuse('invalid_argument')
+  const isForm = Object.hasOwn(makers, form)
+  if (!isPublicToken(publicToken) || !isTolerance || !isForm) refuse('invalid_argument')
   const clock = startClock(nowMs, clockToleranceSeconds)
   const expected = { service, publicToken, includePin, clock }
-  const makeForm = options.form === 'sessionKey' ? sessionKeyForm : deviceKeyForm
-  const { body, open } = await makeForm(expected)
+  const { body, open } = await makers[form](expected)
   let isOpened = false
   return {
     body: { ...body, ...(includePin && { includePin }) },

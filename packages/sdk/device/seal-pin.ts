@@ -21,7 +21,7 @@ export async function sealPin(
   pin: string,
   { nowMs = Date.now }: { readonly nowMs?: () => number } = {},
 ): Promise<SealedPin> {
-  if (!isPublicToken(publicToken) || !/^[0-9]{4,12}$/.test(pin)) refuse('invalid_argument')
+  if (!isPublicToken(publicToken) || !isPin(pin)) refuse('invalid_argument')
   const key = currentKey(service, 'ECDH-ES')
   const publicKey = await importKey(key)
   const jti = toBase64Url(crypto.getRandomValues(new Uint8Array(16)))
@@ -38,6 +38,9 @@ export async function sealPin(
   )
   return { encryptedPin }
 }
+
+/** The service would refuse a number without a reason. */
+const isPin = (pin: unknown): boolean => typeof pin === 'string' && /^[0-9]{4,12}$/.test(pin)
 
 /** Whether a text can be a card's reference: ten digits, the first not 0. */
 export const isPublicToken = (text: unknown): text is string =>

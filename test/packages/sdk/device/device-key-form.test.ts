@@ -213,8 +213,11 @@ test('no refusal repeats what was in the answer', async () => {
   for (const secret of [card.PAN, card.CVV]) assert.ok(!told.includes(secret))
 })
 
-test('a token that can be no card, and a tolerance beyond a minute, are refused', async () => {
+test('a token that can be no card, a tolerance beyond a minute, and an unknown form are refused', async () => {
   const code = 'invalid_argument'
+  for (const form of ['session-key', 'toString', '']) {
+    await assert.rejects(ask(JSON.parse(JSON.stringify({ form }))), { code })
+  }
   for (const token of ['', '0820117360', '48201173601', '../x']) {
     await assert.rejects(requestCardData(service, token), { code })
   }

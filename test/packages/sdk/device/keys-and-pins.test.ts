@@ -124,6 +124,9 @@ test('a text that is no PIN or no card is refused, and the refusal does not repe
     assert.ok(error instanceof DeviceError && error.code === 'invalid_argument')
     assert.ok(!String(error.stack).includes(pin))
   }
+  // A caller without types may pass the number, which the service refuses without a reason.
+  const number = JSON.parse('7193')
+  await assert.rejects(sealPin(service, publicToken, number), { code: 'invalid_argument' })
 })
 
 test('the library needs nothing but jose and Web Cryptography, so that it runs in a browser', async () => {

@@ -9,6 +9,7 @@ import { before, test } from 'node:test'
 import { commands } from '../../src/cli/pinfold.ts'
 import { examine } from '../../src/service/doctor/examine.ts'
 import type { Finding } from '../../src/service/doctor/finding.ts'
+import { lockDataDirectory } from '../../src/storage/engine/data-directory.ts'
 import { atEndOfFile } from '../support/end-of-file.ts'
 import { freePorts } from '../support/free-ports.ts'
 import { makeMigratedFolder } from '../support/process.ts'
@@ -299,6 +300,20 @@ test('without a server a command opens the service itself; to follow events is n
   const listed = await pinfold(own, 'products', 'list', '--json')
   assert.equal(JSON.parse(listed.stdout).length, 4, listed.stderr)
   assert.equal((await pinfold(own, 'events', 'follow')).code, 3)
+})
+
+test('a command beside a server that is still starting is told to wait for it', async () => {
+  const folder = await makeMigratedFolder()
+  const [port] = await freePorts()
+  const unlock = await lockDataDirectory(folder, {
+    pid: process.pid,
+    startedAt: new Date().toISOString(),
+    privateUrl: `http://127.0.0.1:${port}`,
+  })
+  const { code, stderr } = await pinfold({ DATA_DIR: folder }, 'products', 'list')
+  unlock()
+  assert.equal(code, 3)
+  assert.match(stderr, /is in use by another process .*wait until it is ready/)
 })
 
 test('start says in one line that it is ready, and stops on a signal to its launcher', async () => {

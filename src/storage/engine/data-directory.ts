@@ -37,7 +37,8 @@ export async function lockDataDirectory(folder: string, holder: Holder): Promise
   } catch {
     lock.close()
     throw new StartRefusal(
-      `${folder} is in use by ${await describeHolder(folder)}. Stop it, or set DATA_DIR.`,
+      `${folder} is in use by ${await describeHolder(folder)}. ` +
+        'If it is starting, wait until it is ready. Otherwise stop it, or set DATA_DIR.',
     )
   }
   await writeFile(join(folder, 'holder.json'), JSON.stringify(holder), { mode: 0o600 })

@@ -160,6 +160,7 @@ test('each act needs a reason that is text, and a card that is there', async () 
     for (const body of [
       {},
       { reason: '' },
+      { reason: '  ' },
       { reason: 'x'.repeat(201) },
       { reason: 7 },
       { reason: 'card 4000 0012 3456 7899' },

@@ -2,6 +2,7 @@ import Type from 'typebox'
 import { approvalKinds, approvalStates, countedMost } from '../../../domain/approval.ts'
 import { pageMembers } from '../../http/pages.ts'
 import { closed } from '../../http/validation.ts'
+import { reasonText } from './reasons.ts'
 
 const instant = Type.String({ format: 'date-time' })
 const orNull = <Schema extends Type.TSchema>(schema: Schema) => Type.Union([schema, Type.Null()])
@@ -136,12 +137,7 @@ export const ApproveSchema = Type.Object(
 
 export const DecisionReasonSchema = Type.Object(
   {
-    reason: Type.String({
-      minLength: 1,
-      maxLength: 500,
-      format: 'free-text',
-      description: 'The reason, which stays in the log. Give no personal data.',
-    }),
+    reason: reasonText(500, 'The reason, which stays in the log. Give no personal data.'),
   },
   closed,
 )

@@ -1,5 +1,6 @@
 import Type from 'typebox'
 import { closed } from '../../http/validation.ts'
+import { reasonText } from './reasons.ts'
 
 export const RequestErasureSchema = Type.Object(
   {
@@ -20,12 +21,7 @@ export const RequestErasureSchema = Type.Object(
         examples: ['client-1'],
       }),
     ),
-    reason: Type.String({
-      minLength: 1,
-      maxLength: 500,
-      format: 'free-text',
-      description: 'The reason. It stays in the log; give no personal data.',
-    }),
+    reason: reasonText(500, 'The reason. It stays in the log; give no personal data.'),
   },
   { ...closed, description: 'Exactly one of `publicToken` and `clientId`.' },
 )

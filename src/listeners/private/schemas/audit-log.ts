@@ -1,6 +1,7 @@
 import Type from 'typebox'
 import { pageMembers } from '../../http/pages.ts'
 import { closed, stringPatterns } from '../../http/validation.ts'
+import { reasonText } from './reasons.ts'
 
 const nullableText = Type.Union([Type.String(), Type.Null()])
 
@@ -23,12 +24,10 @@ export const AuditLogSchema = Type.Object({
 
 export const SucceedAuditLogSchema = Type.Object(
   {
-    reason: Type.String({
-      minLength: 1,
-      maxLength: 500,
-      format: 'free-text',
-      description: 'The reason. Give no personal data: the text is published to auditors.',
-    }),
+    reason: reasonText(
+      500,
+      'The reason. Give no personal data: the text is published to auditors.',
+    ),
   },
   closed,
 )

@@ -5,6 +5,7 @@ import { explainedDeclineMembers } from '../../http/authorization-members.ts'
 import { paymentSums } from '../../http/payment-members.ts'
 import { recordedTransactionMembers } from '../../http/transaction-members.ts'
 import { closed, stringPatterns } from '../../http/validation.ts'
+import { reasonText } from './reasons.ts'
 
 const instant = Type.String({ format: 'date-time' })
 const orNull = Type.Union([Type.String(), Type.Null()])
@@ -217,12 +218,10 @@ export const TimelineEntrySchema = Type.Object(
   },
 )
 
-const reason = Type.String({
-  minLength: 1,
-  maxLength: 200,
-  format: 'free-text',
-  description: 'The reason. It is stored enciphered beside the event; the client cannot read it.',
-})
+const reason = reasonText(
+  200,
+  'The reason. It is stored enciphered beside the event; the client cannot read it.',
+)
 
 export const ReasonSchema = Type.Object({ reason }, closed)
 

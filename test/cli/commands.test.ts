@@ -277,6 +277,9 @@ test('events are followed from now on, and later from the last one that was seen
     lines.map(({ data }) => data.publicToken),
     missed,
   )
+  const refused = await pinfold(env, ...words, '--after', 'no-event')
+  assert.equal(refused.code, 1, refused.stdout)
+  assert.match(refused.stderr, /--after must be the id of an event/)
 })
 
 test('the doctor finds a server that runs, and that is no fault', async () => {

@@ -24,6 +24,7 @@ export const followOptions: Options = {
     type: 'string',
     value: 'ID',
     help: 'starts after this event; the default is new events only',
+    pointer: '/last-event-id',
   },
   count: { type: 'string', value: 'N', help: 'ends after this number of events' },
 }

@@ -354,7 +354,7 @@ test('a reason of nothing but spaces is refused at its field, and none has space
   const form = hiddenFields(await support.visit(address))
   const { status, text } = await support.send(`${address}/freeze`, { ...form, reason: ' \t ' })
   assert.equal(status, 422)
-  assert.match(text, /-reason-fault">Must not be empty\.</)
+  assert.match(text, /-reason-fault">Must not be blank\.</)
   assert.equal((await ask(`cards/${publicToken}`)).statusReason.reason, null)
   await support.send(`${address}/freeze`, {
     ...form,

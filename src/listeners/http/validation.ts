@@ -247,7 +247,7 @@ const sentences: Readonly<Record<keyof typeof stringPatterns, string>> = {
   chipTag:
     'must be a tag of two bytes that names a data object of the chip, such as 9F58, in capitals',
   printable: 'must be printable ASCII characters, without a space at an end',
-  visible: 'must have a character that is no space',
+  visible: 'must not be blank',
   categoryCode: 'must be a text of 4 digits',
   networkTransactionId: 'must be 1 to 15 letters and digits',
   keyName: 'must be small letters, digits and dashes',

@@ -82,6 +82,7 @@ declare
   v_card card;
   v_payment_token text := p_public_token;
   v_settled record;
+  v_try_number integer;
   v_first_answer bytea;
   v_is_open boolean;
   v_applied record;
@@ -213,27 +214,25 @@ begin
     approved_amount = settle_authorization.approved_amount,
     payment_id = (v_applied.held).payment_id
   where request.public_token = p_public_token and request.authorization_id = p_authorization_id;
-  if v_settled.restored_tries <> '{}' and v_settled.restored_tries <> array[p_try_number] then
+  if v_settled.restored_tries <> array[p_try_number] then
     -- Each attempt is read through the index by try, also if its card has far more of them than
     -- the planner expects.
-    update authorization_request as request
-    set restored = true
-    where request.public_token = p_public_token and request.authorization_id = any (array(
-      select found.authorization_id
-      from unnest(v_settled.restored_tries) as restored (try_number)
-      cross join lateral (
+    foreach v_try_number in array v_settled.restored_tries loop
+      update authorization_request as request
+      set restored = true
+      where request.public_token = p_public_token and request.authorization_id = (
         select attempt.authorization_id
         from authorization_request as attempt
         where attempt.public_token = p_public_token
           and (attempt.public_token, attempt.kind, attempt.try_number)
-            <= (p_public_token, p_kind, restored.try_number)
+            <= (p_public_token, p_kind, v_try_number)
           and (attempt.public_token, attempt.kind, attempt.try_number)
-            >= (p_public_token, p_kind, restored.try_number)
+            >= (p_public_token, p_kind, v_try_number)
           and attempt.try_number is not null
         order by attempt.kind desc, attempt.try_number desc
         limit 1
-      ) as found
-    ));
+      );
+    end loop;
   end if;
 end
 $function$;

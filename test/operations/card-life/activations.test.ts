@@ -13,6 +13,9 @@ const productId = 2250
 /** PINs that the rules for weak ones accept. */
 const pins = ['7193', '0739', '6284', '8406'] as const
 
+/** A card that was replaced, its successor, and the last four digits of the successor's number. */
+type Replaced = { card: IssuedCard; successor: string; lastFour: string }
+
 /** The calls of the HSM between the read of the PIN and the commit of the activation. */
 const moments = ['translatePin', 'sealRecord'] as const
 type Moment = (typeof moments)[number]
@@ -26,20 +29,20 @@ for (const { name, open, skip } of databaseEngines) {
       await product(service.database, { productId, bin: '40000225' })
     })
 
-    const replaceCard = async (): Promise<{ card: IssuedCard; successor: string }> => {
+    const replaceCard = async (): Promise<Replaced> => {
       const members = { cardProduct: productId, cardType: 'Physical', activateNow: true }
       const card = await issueCard(service, members)
       const { json, status } = await service.call('POST', `/cards/${card.publicToken}/replace`)
       assert.equal(status, 200)
-      return { card, successor: json.publicToken }
+      return { card, successor: json.publicToken, lastFour: json.maskedPan.slice(-4) }
     }
     const setPin = async (publicToken: string, pin: string): Promise<number> =>
       (await service.call('POST', `/card-pin/${publicToken}/pin`, { body: { pin } })).status
     const pinOf = async (publicToken: string): Promise<string> =>
       (await service.call('GET', `/card-pin/${publicToken}/pin`)).json.pin
-    /** PINs that the card does not have. */
-    const otherPins = (card: IssuedCard): string[] =>
-      pins.filter((pin) => pin !== card.pin && !card.pan.endsWith(pin))
+    /** PINs that the card does not have, and that the number of neither card makes weak. */
+    const otherPins = ({ card, lastFour }: Replaced): string[] =>
+      pins.filter((pin) => pin !== card.pin && !card.pan.endsWith(pin) && pin !== lastFour)
 
     /** Activates a successor, and does something once at a moment of the activation. */
     async function activateAmid(
@@ -74,8 +77,9 @@ for (const { name, open, skip } of databaseEngines) {
 
     for (const moment of moments) {
       test(`the last PIN that was set on the replaced card is that of its successor (${moment})`, async () => {
-        const { card, successor } = await replaceCard()
-        const [first = '', last = ''] = otherPins(card)
+        const replaced = await replaceCard()
+        const { card, successor } = replaced
+        const [first = '', last = ''] = otherPins(replaced)
         assert.equal(await setPin(card.publicToken, first), 204)
         await activateAmid(successor, moment, async () => {
           assert.equal(await setPin(card.publicToken, last), 204)
@@ -84,8 +88,9 @@ for (const { name, open, skip } of databaseEngines) {
       })
 
       test(`a PIN that is set on the successor itself is never replaced (${moment})`, async () => {
-        const { card, successor } = await replaceCard()
-        const [first = '', own = ''] = otherPins(card)
+        const replaced = await replaceCard()
+        const { card, successor } = replaced
+        const [first = '', own = ''] = otherPins(replaced)
         assert.equal(await setPin(card.publicToken, first), 204)
         await activateAmid(successor, moment, async () => {
           assert.equal(await setPin(successor, own), 204)
@@ -95,8 +100,9 @@ for (const { name, open, skip } of databaseEngines) {
     }
 
     test('a first change of the PIN amid the activation is carried, too', async () => {
-      const { card, successor } = await replaceCard()
-      const [last = ''] = otherPins(card)
+      const replaced = await replaceCard()
+      const { card, successor } = replaced
+      const [last = ''] = otherPins(replaced)
       await activateAmid(successor, 'sealRecord', async () => {
         assert.equal(await setPin(card.publicToken, last), 204)
       })
@@ -105,8 +111,9 @@ for (const { name, open, skip } of databaseEngines) {
 
     test('of a PIN and an activation at once, an accepted PIN is that of the successor', async () => {
       for (let round = 0; round < 12; round += 1) {
-        const { card, successor } = await replaceCard()
-        const [pin = ''] = otherPins(card)
+        const replaced = await replaceCard()
+        const { card, successor } = replaced
+        const [pin = ''] = otherPins(replaced)
         const body = { cardStatusCode: '00' }
         const [set, activated] = await Promise.all([
           setPin(card.publicToken, pin),

@@ -56,7 +56,7 @@ for (const { name, openEnv, skip } of engines) {
       assert.equal(first.code, 0, first.stdout + first.stderr)
       assert.match(first.stdout, new RegExp(`^${shipped.length} passed, 0 failed.$`, 'm'))
       const again = await run(...shipped, '--seed', '7')
-      assert.equal(again.stdout, first.stdout)
+      assert.equal(again.stdout, first.stdout, again.stderr)
       const other = await run(...shipped, '--seed', '8')
       assert.notEqual(other.stdout, first.stdout)
       assert.deepEqual(other.stdout.split('\n').sort(), first.stdout.split('\n').sort())
@@ -80,7 +80,7 @@ steps:
         authorizationId: none
 `,
       )
-      const { code, stdout } = await run(path)
+      const { code, stderr, stdout } = await run(path)
       assert.equal(code, 1)
       assert.ok(
         stdout.includes(`✖ It expects what does not happen
@@ -95,7 +95,7 @@ steps:
       - expected "none"
       + actual   "<id>"
 `),
-        stdout,
+        stdout + stderr,
       )
       assert.equal((await run(path)).stdout, stdout)
     })

@@ -373,8 +373,7 @@ const allows = ({ scopes }: Visit, access: Screen['access']): boolean =>
   access === 'anyone' || listNeededScopes(access).some((scope) => scopes.has(scope))
 
 /**
- * Parses the members of a path or a query, without spaces at their ends; of repeated members, the
- * last counts.
+ * Parses the members of a path or a query, and trims them. Of repeated members, the last counts.
  */
 const readTexts = (members: unknown): Readonly<Record<string, string>> =>
   Object.fromEntries(

@@ -101,7 +101,7 @@ export const foreignForm = (): Problem =>
     detail: 'The form was not sent from a page of this console, or belongs to another sign-in.',
   })
 
-/** Parses the fields of a form, without spaces at their ends: a blank reason is none. */
+/** Parses the fields of a form, and trims them, so that a blank reason is empty. */
 export function parseForm(body: unknown): Form {
   const form = new Map<string, string>()
   for (const [name, typed] of new URLSearchParams(typeof body === 'string' ? body : '')) {

@@ -169,9 +169,9 @@ test('a terminal authorizes for any card in its currency, and no page repeats wh
   assert.deepEqual([dollars.amount, dollars.currency], [500, 'USD'])
   const strange = await send('/sandbox/authorizations', { ...fields, amount: '12,3x' })
   assert.equal(strange.status, 422)
-  const nobody = await send('/sandbox/authorizations', { ...fields, publicToken: '9999999999' })
-  assert.equal(nobody.status, 404)
-  assert.doesNotMatch(withoutIds(nobody.text), tried)
+  const missing = await send('/sandbox/authorizations', { ...fields, publicToken: '9999999999' })
+  assert.equal(missing.status, 404)
+  assert.doesNotMatch(withoutIds(missing.text), tried)
 })
 
 test('the clock moves forward and never back', async () => {

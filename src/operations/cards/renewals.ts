@@ -278,7 +278,7 @@ const pickActor = ({ clientId, operatorId, requestId }: cards.CardActor) => ({
   ...(operatorId !== undefined && { operatorId }),
 })
 
-/** Refuses a card that has no plastics any more, by its successor if it has one. */
+/** Refuses a closed card. If it was replaced, the refusal names its successor. */
 async function refuseEnded(
   context: Pick<cards.CardContext, 'database' | 'now'>,
   card: stored.CardToRenew,

@@ -123,7 +123,7 @@ const assertBound = async (token: string): Promise<void> => {
   assert.equal((await call(token, own)).status, 200)
 }
 
-test('a certificate with a publicly known key counts as none, whatever its issuer', async () => {
+test('a certificate with a publicly known key is no certificate, from any issuer', async () => {
   const key = createPrivateKey({ key: exponentOnePrivateJwk, format: 'jwk' })
   const weak = await authority.issue('client.test', { key })
   await assert.rejects(ask('by-secret', oauth.ClientSecretBasic(secret), weak), {

@@ -196,7 +196,7 @@ const makeCurrent = (card: ModelCard): ModelCard => ({
   isPlasticInactive: false,
 })
 
-/** Why a card that has ended has no plastics any more. */
+/** Returns the code with which acts on the plastics of a closed card are refused. */
 const tellEnd = (line: ModelLine, generation: number): string =>
   hasSuccessor(line, generation) ? 'card_already_replaced' : 'card_closed'
 

@@ -109,7 +109,7 @@ suite('each role', () => {
   })
 
   for (const role of roles) {
-    test(`${role} sees its screens, and is led to them by every page, and to no other, not even by address`, async () => {
+    test(`${role} sees its own screens only, also by address, and every page links to no other`, async () => {
       const browser = await browse(role)
       const { text: home } = await browser.visit(service.url('/console'))
       for (const { navigation, path } of screens) {

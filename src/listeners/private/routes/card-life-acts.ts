@@ -203,7 +203,7 @@ export function deliveryAddressRoute({ app, cards }: PrivateApi): void {
       config: {
         ...supportAct,
         bodyRules: [requirePostalCode('fulfilment')],
-        // Whoever diverts plastic can use the card.
+        // The person who receives the plastic can use the card.
         approval: approvalByBody(schemas.ChangeDeliverySchema, { kinds: ['card-delivery'] }),
       },
       schema: {

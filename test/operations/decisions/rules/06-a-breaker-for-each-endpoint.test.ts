@@ -86,7 +86,7 @@ test('the breaker of one endpoint is not that of another, nor that of its shadow
   }
 })
 
-test('a useless answer of an endpoint counts as an answer; that of a gateway without an endpoint does not', async () => {
+test('an unusable answer of an endpoint counts as an answer, one of its gateway does not', async () => {
   const useless = await openDecisionEndpoint(() => ({ decision: 'perhaps' }))
   const { ask } = openAsker()
   const settings = { timeoutMs: 1_000 }

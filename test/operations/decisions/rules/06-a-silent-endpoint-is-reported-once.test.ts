@@ -50,7 +50,7 @@ onEachEngine((engine) => {
     const asked = deciding.asked.length
     assert.equal(await buyOne(0), '91')
     assert.equal(await buyOne(1), '91')
-    assert.equal(deciding.asked.length, asked, 'nothing is sent, so that nobody waits')
+    assert.equal(deciding.asked.length, asked, 'no request is sent')
     const [degraded, ...more] = await listChanges()
     assert.deepEqual(more, [])
     assert.equal(degraded?.type, 'decision_endpoint.degraded')

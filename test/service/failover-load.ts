@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { makePinBlock } from '../reference/pin-blocks.ts'
 import { otherDigits } from '../support/network.ts'
-import type { Program } from '../support/process.ts'
+import type { Program, ProgramAnswer } from '../support/process.ts'
 import { newCard, strongPins } from '../support/service.ts'
 
 /**
@@ -131,7 +131,7 @@ const liveOf = async (
 }
 
 /** Sends it once. @returns null where there was no answer. */
-export const send = async (
+const send = async (
   { client, network, program }: Served,
   { body, key, kind, path }: Omit<Acknowledged, 'status' | 'text'>,
 ): Promise<{ status: number; text: string; isReplayed: boolean } | null> => {
@@ -151,6 +151,30 @@ export const send = async (
     return { status: response.status, text: await response.text(), isReplayed }
   } catch {
     return null
+  }
+}
+
+/** Sends it until it is answered, as a client system does while the database is away. */
+export const sendUntilAnswered = async (
+  served: Served,
+  act: Omit<Acknowledged, 'status' | 'text'>,
+): Promise<{ status: number; text: string; isReplayed: boolean }> => {
+  for (;;) {
+    const answer = await send(served, act)
+    if (answer && answer.status !== 503) return answer
+    await sleep(pauseMs)
+  }
+}
+
+/** Reads a path until it is answered. */
+export const readUntilAnswered = async (
+  { client: token, program }: Served,
+  path: string,
+): Promise<ProgramAnswer['json']> => {
+  for (;;) {
+    const answer = await program.call('GET', path, { token }).catch(() => null)
+    if (answer && answer.status !== 503) return answer.json
+    await sleep(pauseMs)
   }
 }
 

@@ -19,8 +19,9 @@ import {
   type Acknowledged,
   type CardHistory,
   type Load,
+  readUntilAnswered,
   type Served,
-  send,
+  sendUntilAnswered,
   startLoad,
 } from './failover-load.ts'
 
@@ -92,7 +93,7 @@ const listForgotten = async (
   const forgotten: string[] = []
   for (const [index, act] of acts.entries()) {
     const at = served[index % served.length]
-    const again = at && (await send(at, act))
+    const again = at && (await sendUntilAnswered(at, act))
     const isSame = again?.status === act.status && again.text === act.text && again.isReplayed
     if (!isSame)
       forgotten.push(`the answer of ${act.kind} ${act.key}: ${again?.status} ${again?.text}`)
@@ -103,12 +104,12 @@ const listForgotten = async (
 type Expect = (what: string, found: number, count: number) => void
 
 const compareCard = async (
-  { client: token, program }: Served,
+  served: Served,
   { acknowledged, customerReference, pin, publicToken, references }: CardHistory,
   feed: readonly FeedEvent[],
   expect: Expect,
 ): Promise<void> => {
-  const read = async (path: string) => (await program.call('GET', path, { token })).json
+  const read = (path: string) => readUntilAnswered(served, path)
   const named = await read(`/cards?customerReference=${customerReference}`)
   expect(`card ${publicToken}`, named.length, 1)
   const sets = acknowledged.filter(({ kind }) => kind === 'pin').length

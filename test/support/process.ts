@@ -266,6 +266,7 @@ export const askToken = async (sandbox: SandboxFile, scope = sandbox.scope): Pro
     },
     body: new URLSearchParams({ grant_type: 'client_credentials', scope }),
   })
+  if (!response.ok) throw new Error(`No token: ${await response.text()}`)
   const { access_token: token } = (await response.json()) as { access_token: string }
   return token
 }

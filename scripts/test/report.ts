@@ -29,8 +29,9 @@ interface RunRecord {
 }
 
 /**
- * Prints a line for each file as it ends, with its failures. The summary lists each failure once,
- * with the command that runs its file alone, and the number of skipped tests by reason.
+ * Prints a line for each file as it ends, with its failures. The summary has each failure again,
+ * with the command that runs its file alone, because a long log is often kept only in part. It also
+ * has the number of skipped tests by reason.
  * @param files the test files, from the root of the project.
  * @param showsOutput whether to print the tests' output without a failure, too.
  */
@@ -105,7 +106,7 @@ function noteTest(record: RunRecord, test: EventData.TestComplete): void {
   } else if (skip !== false) {
     const reason = skip === true ? 'no reason given' : skip
     record.leftOut.set(reason, (record.leftOut.get(reason) ?? 0) + 1)
-  } else if (!isFile(record, test) && details.type !== 'suite') {
+  } else if (!isFile(record, test) && !isProcess(test) && details.type !== 'suite') {
     record.passed += 1
   }
 }
@@ -138,8 +139,8 @@ function printSummary({ failures, leftOut, passed }: RunRecord, seconds: number)
   }
   for (const file of new Set(failures.map((failure) => failure.file))) {
     console.log(`\n✖ ${file}`)
-    for (const { title } of failures.filter((failure) => failure.file === file)) {
-      console.log(`    ${title}`)
+    for (const { error, title } of failures.filter((failure) => failure.file === file)) {
+      console.log(indent(`${title}\n${describe(error)}`))
     }
     console.log(`  npm test -- ${file}`)
   }

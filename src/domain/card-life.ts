@@ -55,10 +55,10 @@ export const isClosed = (status: LifeStatus): boolean => status === 'retired' ||
 
 /** Why a card refuses an act for good, and what can be done instead. */
 const closedDetails: Readonly<Partial<Record<LifeStatus, string>>> = {
-  '41': 'The card is 41 (Lost). Replace it.',
-  '43': 'The card is 43 (Stolen). Replace it.',
+  '41': 'The card is 41 (Lost). Use the card in replacedBy, or replace this one.',
+  '43': 'The card is 43 (Stolen). Use the card in replacedBy, or replace this one.',
   '46': 'The card is 46 (Closed). Create another card.',
-  '83': 'The card is 83 (Destroyed). Replace it.',
+  '83': 'The card is 83 (Destroyed). Use the card in replacedBy, or replace this one.',
   '54': 'The card is 54 (Expired). Renew or replace it, within the months of grace of its product.',
   retired: 'The card is retired. Another card took its place: see replacedBy and the history.',
 }

@@ -254,6 +254,6 @@ const composeBatch = ({
 }: storedBatches.BatchRow): Batch => ({
   batchId,
   takenAt: takenAt.toISOString(),
-  acknowledgedAt: acknowledgedAt && acknowledgedAt.toISOString(),
+  acknowledgedAt: acknowledgedAt?.toISOString() ?? null,
   plasticCount,
 })

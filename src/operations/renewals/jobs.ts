@@ -101,7 +101,7 @@ function composeJob(
     ordered: counts.find(({ outcome }) => outcome === 'ordered')?.count ?? 0,
     refused: Object.fromEntries(refused),
     requestedAt: requestedAt.toISOString(),
-    finishedAt: finishedAt && finishedAt.toISOString(),
+    finishedAt: finishedAt?.toISOString() ?? null,
   }
 }
 

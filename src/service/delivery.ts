@@ -1,7 +1,6 @@
 import type { Logger } from 'pino'
 import { Counter, Histogram, type Registry } from 'prom-client'
 import { WebhookSecret } from '../domain/webhook-secret.ts'
-import type { Rests } from '../operations/events/rests.ts'
 import type { DeliveryContext, DeliveryObserver } from '../operations/webhooks/delivery-context.ts'
 import { createPost } from '../operations/webhooks/post.ts'
 import type { WebhookContext } from '../operations/webhooks/webhooks.ts'
@@ -19,7 +18,7 @@ interface DeliveryParts {
 /** Creates the delivery of events from the configuration. */
 export function createDelivering(
   config: Config,
-  { database, hsm, rests }: WebhookContext & { readonly rests: Rests },
+  { database, gate, hsm, rests }: WebhookContext & Pick<DeliveryContext, 'gate' | 'rests'>,
   registry: Registry,
   log: Logger,
 ): DeliveryParts {
@@ -29,6 +28,7 @@ export function createDelivering(
   const delivering: DeliveryContext = {
     database,
     rests,
+    gate,
     post,
     postTimeoutMs: timeoutMs,
     revealSecret: async (webhookId, sealed) =>

@@ -170,7 +170,12 @@ export async function createService(
     tls: tls.private,
     allowsPlain: config.allowsPlainLinks,
   })
-  const { delivering, faultOfTarget } = createDelivering(config, { ...cards, rests }, registry, log)
+  const { delivering, faultOfTarget } = createDelivering(
+    config,
+    { ...cards, gate, rests },
+    registry,
+    log,
+  )
   const limiters = createLimiters(config, peers && sharedLimits(peers))
   const common = {
     ...commonOptions(config, issuing, metrics, log),

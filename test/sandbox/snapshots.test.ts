@@ -2,9 +2,11 @@ import assert from 'node:assert/strict'
 import { before, suite, test } from 'node:test'
 import { createActs } from '../../packages/audit/acts.ts'
 import { checkDue } from '../../src/operations/audit-log/check.ts'
+import { publishEvents } from '../../src/operations/events/publish.ts'
 import { enterAll, listEntries } from '../support/audit.ts'
 import { client } from '../support/builders.ts'
 import { databaseEngines } from '../support/engines.ts'
+import { holdStatement } from '../support/held-statement.ts'
 import { ask, issueCard, otherDigits, pinTry } from '../support/network.ts'
 import {
   type Answer,
@@ -159,6 +161,27 @@ for (const { name, open, skip } of databaseEngines) {
         (await read(last)).map(({ type }) => type),
         ['cvv.blocked'],
       )
+    })
+
+    test('a restore waits for events that are being published', async () => {
+      const { database, delivering } = service
+      const card = await service.createCard()
+      await take(service, 'publishing')
+      await service.call('PUT', `/card-cvv/${card.publicToken}/cvv/status`, {
+        body: { status: 'Blocked' },
+      })
+      const held = holdStatement(database, 'publish_events')
+      const stop = new AbortController()
+      const publishing = publishEvents({ ...delivering, database: held.database }, stop.signal)
+      await held.reached
+      const { json, status } = await snapshots(service, 'POST', 'publishing/restore')
+      held.release()
+      stop.abort()
+      await publishing
+      assert.deepEqual([status, json.code], [503, 'unavailable'])
+      await restore(service, 'publishing')
+      await restore(service, 'publishing')
+      assert.deepEqual((await verify(service)).found, [])
     })
 
     test('the audit log keeps every act, records each restore, and verifies', async () => {

@@ -14,6 +14,12 @@ export interface EventContext {
   }
 }
 
+/** Lets work begin, except while the state of a sandbox is replaced. */
+export interface PublicationGate {
+  /** Returns a function to call at the end of the work. */
+  enter(): Promise<() => void>
+}
+
 const leaseName = 'publish-events'
 const leaseSeconds = 5
 const renewAfterMs = 1_500
@@ -32,9 +38,11 @@ const batchSize = 500
 /**
  * Publishes each committed event to its client's feed, until it is stopped. One process does so, by
  * lease. The lease only saves work; the order is correct without it.
+ * @param context with the gate of a sandbox: an event that was read before a restore must not be
+ *   published after it. The audit log has its entry already, and would never take another one.
  */
 export async function publishEvents(
-  { database, observe, rests }: EventContext,
+  { database, gate, observe, rests }: EventContext & { readonly gate: PublicationGate | null },
   stop: AbortSignal,
 ): Promise<void> {
   const holder = randomUUID()
@@ -49,7 +57,8 @@ export async function publishEvents(
         }
         renewAtMs = performance.now() + renewAfterMs
       }
-      const published = await publishBatch(database)
+      const leaveGate = await gate?.enter()
+      const published = await publishBatch(database).finally(leaveGate)
       // The new events may have deliveries.
       if (published > 0) rests.wake()
       if (published < batchSize) await rest(published > 0, stop)

@@ -2,6 +2,7 @@ import type { WebhookSecret } from '../../domain/webhook-secret.ts'
 import type { Database } from '../../storage/engine/database.ts'
 import type { WebhookReference } from '../../storage/webhooks/webhooks.ts'
 import type { Retention } from '../events/expire.ts'
+import type { PublicationGate } from '../events/publish.ts'
 import type { Rests } from '../events/rests.ts'
 import type { Post } from './post.ts'
 
@@ -9,6 +10,8 @@ import type { Post } from './post.ts'
 export interface DeliveryContext {
   readonly database: Database
   readonly rests: Rests
+  /** Null in production. */
+  readonly gate: PublicationGate | null
   readonly post: Post
   /** The time limit of a whole request. The lease is longer, so that the request ends first. */
   readonly postTimeoutMs: number

@@ -149,6 +149,32 @@ events:
       const { stdout } = await pinfold(env, 'sandbox', 'list', '--json')
       assert.deepEqual(JSON.parse(stdout), [])
     })
+
+    test('a scenario that cannot go on leaves the sandbox as it was before', async () => {
+      const path = await write(
+        `broken-${name}.yaml`,
+        `scenario: The network gets no token
+cards:
+  ana: {}
+steps:
+  - step: An administrator deactivates the network
+    as: admin
+    call: PATCH /clients/${program.sandbox.network.clientId}
+    body: { active: false }
+    expect: { status: 200 }
+  - step: The network asks
+    as: network
+    call: POST /network/authorizations
+    expect: { status: 400 }
+`,
+      )
+      const known = (await pinfold(env, 'cards', 'list', '--json')).stdout
+      const { code, stderr } = await run(path)
+      assert.equal(code, 1, stderr)
+      assert.match(stderr, /token/)
+      assert.equal((await pinfold(env, 'cards', 'list', '--json')).stdout, known)
+      assert.deepEqual(JSON.parse((await pinfold(env, 'sandbox', 'list', '--json')).stdout), [])
+    })
   })
 }
 

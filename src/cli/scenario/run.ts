@@ -38,7 +38,7 @@ const retryAfterMs = 500
 
 /**
  * Runs scenarios one after the other, each from the state that the sandbox has now; afterwards it
- * has this state again.
+ * has this state again. A restore that fails leaves the snapshot, so that it can be restored later.
  * @param seed decides the order, and the request ids.
  */
 export async function runScenarios(
@@ -51,21 +51,26 @@ export async function runScenarios(
   const tools = createTools(sandbox, send)
   const path = `/sandbox/snapshots/${snapshot}`
   await tools.manage('PUT', path)
+  let isRestored = true
+  const restore = async (): Promise<void> => {
+    isRestored = false
+    await tools.manage('POST', `${path}/restore`)
+    isRestored = true
+  }
   const results: ScenarioResult[] = []
   try {
     // Each restore brings the same events back, so that they are read once.
     const newest = (await tools.listEvents(null)).at(-1)?.id ?? null
     for (const file of inOrder(files, seed)) {
-      const failure = await runScenario(tools, file, seed, newest)
+      const failure = await runScenario(tools, file, seed, newest).finally(restore)
       const { path: name, scenario } = file
       const steps = scenario.steps.length
       const result = { file: name, scenario: scenario.scenario, steps, failure }
       onResult(result)
       results.push(result)
-      await tools.manage('POST', `${path}/restore`)
     }
   } finally {
-    await tools.manage('DELETE', path)
+    if (isRestored) await tools.manage('DELETE', path)
   }
   return results
 }

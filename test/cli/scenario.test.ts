@@ -193,6 +193,11 @@ suite('scenario files', () => {
     assert.equal(faults.match(/bad\.yaml/g)?.length, 2, faults)
   })
 
+  test('an idempotency key that no header can carry is refused', async () => {
+    const faults = await refuse(`${valid}    idempotencyKey: "€ 1"\n    expect: { status: 200 }\n`)
+    assert.match(faults, /bad\.yaml:5: \/steps\/0\/idempotencyKey must match/)
+  })
+
   test('what is no YAML, names a member twice, or is empty, is refused', async () => {
     assert.match(await refuse('scenario: [\n'), /bad\.yaml:[0-9]+: /)
     assert.match(await refuse('scenario: A\nscenario: B\nsteps: []\n'), /bad\.yaml:2: .*unique/)

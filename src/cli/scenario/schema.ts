@@ -38,7 +38,12 @@ const StepSchema = Type.Object(
     }),
     as: Type.Optional(Type.Enum([...callers], { description: 'Who calls. Default: client.' })),
     body: Type.Optional(Type.Unknown({ description: 'Sent as JSON.' })),
-    idempotencyKey: Type.Optional(Type.String({ maxLength: 100 })),
+    idempotencyKey: Type.Optional(
+      Type.String({
+        pattern: '^[\\x21-\\x7e]{1,255}$',
+        description: 'Visible ASCII characters, at most 255.',
+      }),
+    ),
     times: Type.Optional(
       Type.Integer({ minimum: 1, maximum: 100, description: 'How often. Each has the answer.' }),
     ),

@@ -260,6 +260,13 @@ for (const { name, open, skip } of databaseEngines) {
       assert.ok(takenAt <= acknowledgedAt, `${takenAt} ${acknowledgedAt}`)
     })
 
+    test('a batch is taken without a body', async () => {
+      await takeAll()
+      await createCard()
+      const taken = await asBureau('POST', '/batches')
+      assert.deepEqual([taken.status, taken.json?.plasticCount], [201, 1], taken.text)
+    })
+
     test('a plastic is produced, shipped and delivered, each with one event', async () => {
       const card = await createTaken()
       for (const status of ['Produced', 'Shipped', 'Shipped', 'Delivered']) {

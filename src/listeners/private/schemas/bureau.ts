@@ -2,7 +2,7 @@ import Type from 'typebox'
 import { batchSizeMax, deliveryStatuses, reportedStatuses } from '../../../domain/delivery.ts'
 import { cardTypes } from '../../../domain/product.ts'
 import { pageMembers } from '../../http/pages.ts'
-import { closed } from '../../http/validation.ts'
+import { closed, optional } from '../../http/validation.ts'
 
 const instant = Type.String({ format: 'date-time' })
 const date = Type.String({ format: 'date', examples: ['2030-11-30'] })
@@ -17,7 +17,7 @@ export const TakeBatchSchema = Type.Object(
       }),
     ),
   },
-  closed,
+  optional,
 )
 
 export const BatchSchema = Type.Object({
@@ -44,7 +44,7 @@ export const ReportDeliverySchema = Type.Object(
   closed,
 )
 
-const optional = Type.Optional(Type.String())
+const optionalText = Type.Optional(Type.String())
 
 export const BatchPlasticSchema = Type.Object({
   publicToken: Type.String({ examples: ['4820117360'] }),
@@ -74,9 +74,9 @@ export const BatchPlasticSchema = Type.Object({
   ),
   cardHolder: Type.Optional(
     Type.Object({
-      title: optional,
+      title: optionalText,
       firstName: Type.String(),
-      middleName: optional,
+      middleName: optionalText,
       lastName: Type.String(),
     }),
   ),
@@ -84,11 +84,11 @@ export const BatchPlasticSchema = Type.Object({
     Type.Object(
       {
         addressLine1: Type.String(),
-        addressLine2: optional,
-        addressLine3: optional,
-        city: optional,
-        state: optional,
-        county: optional,
+        addressLine2: optionalText,
+        addressLine3: optionalText,
+        city: optionalText,
+        state: optionalText,
+        county: optionalText,
         postCode: Type.String(),
         country: Type.String({ examples: ['ESP'] }),
       },
@@ -98,7 +98,7 @@ export const BatchPlasticSchema = Type.Object({
   freetext1: Type.Optional(
     Type.String({ description: 'The text of the client for this plastic.' }),
   ),
-  freetext2: optional,
+  freetext2: optionalText,
   deliveryStatus: Type.Enum([...deliveryStatuses], {
     description:
       '`Cancelled`: its renewal was cancelled, or its card was closed or replaced, after the ' +

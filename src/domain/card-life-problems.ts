@@ -21,7 +21,7 @@ export const cardLifeConflicts = {
     explanation:
       'A plastic is ordered, produced, shipped and delivered, in this order. It can be returned ' +
       'from each of these, and cannot move after it was returned or cancelled. The detail names ' +
-      'its present status. Read the batch again.',
+      'its present status and those that can be next. Read the batch again.',
   },
   renewal_not_due: {
     status: 409,

@@ -19,7 +19,7 @@ export type ReportedStatus = (typeof reportedStatuses)[number]
  * The statuses that the bureau may report next. A returned plastic is at its end,
  * unless the client cancels its renewal.
  */
-const deliveryMoves: Readonly<Record<DeliveryStatus, readonly ReportedStatus[]>> = {
+export const deliveryMoves: Readonly<Record<DeliveryStatus, readonly ReportedStatus[]>> = {
   Ordered: ['Produced', 'Returned'],
   Produced: ['Shipped', 'Returned'],
   Shipped: ['Delivered', 'Returned'],

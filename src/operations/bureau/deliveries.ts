@@ -1,6 +1,7 @@
 import type { Requester } from '../../domain/client.ts'
 import {
   type DeliveryStatus,
+  deliveryMoves,
   listReports,
   noPlastic,
   type ReportedStatus,
@@ -105,7 +106,12 @@ const moveDelivery = (
 const describeConflict = (from: DeliveryStatus, to: ReportedStatus): string =>
   from === 'Cancelled'
     ? 'The plastic is Cancelled, and is not needed. Do not make or send it; destroy what was made.'
-    : `The plastic is ${from}; the bureau cannot report ${to} next.`
+    : `The plastic is ${from}; the bureau cannot report ${to} next. ${describeMoves(from)}`
+
+const describeMoves = (from: DeliveryStatus): string =>
+  deliveryMoves[from].length > 0
+    ? `It can report ${deliveryMoves[from].join(' or ')}.`
+    : 'It can report nothing further.'
 
 /** One for each status on the way, and some for reports that come at the same time. */
 const attemptsMax = 8

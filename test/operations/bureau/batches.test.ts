@@ -279,13 +279,15 @@ for (const { name, open, skip } of databaseEngines) {
       ])
     })
 
-    test('a status out of order is refused with the present one, and changes nothing', async () => {
+    test('a status out of order is refused with those that can be next, and changes nothing', async () => {
       const card = await createTaken()
       const early = await report(card, 'Shipped')
       assert.deepEqual([early.status, early.json.code], [409, 'delivery_conflict'])
-      assert.match(early.json.detail, /Ordered/)
+      assert.match(early.json.detail, /is Ordered;.* It can report Produced or Returned\.$/)
       await report(card, 'Returned')
-      assert.equal((await report(card, 'Produced')).json.code, 'delivery_conflict')
+      const late = await report(card, 'Produced')
+      assert.equal(late.json.code, 'delivery_conflict')
+      assert.match(late.json.detail, /is Returned;.* It can report nothing further\.$/)
       assert.equal(await deliveryOf(card), 'Returned')
       assert.equal((await report(card, 'Produced', 1)).status, 404)
       assert.equal((await report('1000000000', 'Produced')).json.code, 'card_not_found')

@@ -94,6 +94,10 @@ export function findMigrated(card: CardToRenew, status: LifeStatus, today: strin
     const detail = `The card must be active (00) before plastic ${plasticNumber} is activated.`
     throw new Problem('nothing_to_migrate', { detail })
   }
+  if (waitingNumber === null && lifeActs[status].renew === 'yes') {
+    const detail = 'Order one first: Renew, or RenewWithSameExpiry for a copy.'
+    throw new Problem('nothing_to_migrate', { detail })
+  }
   if (waitingNumber === null) throw new Problem('nothing_to_migrate')
   if (waitingDelivery !== 'Returned') return waitingNumber
   const detail = `Plastic ${waitingNumber} was returned. Order another, which ends this one.`
@@ -115,7 +119,12 @@ export function findCancelled(
     refuseReturned(card)
     throw new Problem('nothing_to_migrate')
   }
-  if (isOnItsWay(card) && !isNotReceived) throw new Problem('renewal_produced')
+  if (isOnItsWay(card) && !isNotReceived) {
+    const detail =
+      `Plastic ${waitingNumber} is ${card.waitingDelivery}. Migrate makes it current. ` +
+      'If it was lost on its way, cancel it with notReceived.'
+    throw new Problem('renewal_produced', { detail })
+  }
   refuseEnd(card, waitingNumber, today)
   return waitingNumber
 }

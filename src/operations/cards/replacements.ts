@@ -117,7 +117,10 @@ export const completeReplacement = (
     const today = formatDate(context.now())
     const replaced = await plans.findCardInLine(context, requester, publicToken)
     const successor = await stored.findSuccessor(context.database, replaced, today)
-    if (successor === null) throw new Problem('not_replaced')
+    if (successor === null) {
+      const detail = 'Only a card with a successor can be retired. Replace the card first.'
+      throw new Problem('not_replaced', { detail })
+    }
     const isDone = await stored.completeReplacement(context.database, {
       replaced,
       clientId: requester.clientId,

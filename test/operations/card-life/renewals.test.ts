@@ -116,7 +116,9 @@ for (const { name, open, skip } of databaseEngines) {
       assert.equal((await renew(card.publicToken)).status, 204)
       const after = await read(card.publicToken)
       assert.deepEqual(after, { ...before, startDate: '2031-03-15', expiryDate: '2035-05-31' })
-      assertRefused(await renew(card.publicToken, { renewStep: 'Migrate' }), 'nothing_to_migrate')
+      const refused = await renew(card.publicToken, { renewStep: 'Migrate' })
+      assertRefused(refused, 'nothing_to_migrate')
+      assert.match(refused.json.detail, /^Order one first: Renew/)
       assert.deepEqual(await states(card.publicToken), ['Retired', 'Current'])
     })
 
@@ -206,7 +208,13 @@ for (const { name, open, skip } of databaseEngines) {
       await renew(publicToken)
       for (const delivery of ['Produced', 'Shipped', 'Delivered']) {
         await produce(publicToken, delivery)
-        assertRefused(await cancel(publicToken), 'renewal_produced')
+        const refused = await cancel(publicToken)
+        assertRefused(refused, 'renewal_produced')
+        assert.equal(
+          refused.json.detail,
+          `Plastic 1 is ${delivery}. Migrate makes it current. ` +
+            'If it was lost on its way, cancel it with notReceived.',
+        )
       }
       await produce(publicToken, 'Returned')
       assertRefused(await renew(publicToken, { renewStep: 'Migrate' }), 'nothing_to_migrate')

@@ -289,6 +289,7 @@ for (const method of ['PUT', 'PATCH']) {
     const card = await physicalCard()
     const refused = await complete(card.publicToken, method)
     assert.deepEqual([refused.status, refused.json.code], [409, 'not_replaced'])
+    assert.match(refused.json.detail, /successor can be retired\. Replace the card first\.$/)
     const { publicToken } = (await replace(card.publicToken)).json
     assert.equal((await complete(card.publicToken, method)).status, 204)
     assert.equal((await complete(card.publicToken, method)).status, 204)

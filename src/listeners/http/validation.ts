@@ -58,17 +58,24 @@ function schemaFaults(
   const isBody = validationContext === 'body'
   const errors = new Map<string, ProblemError>()
   for (const fault of joinAlternatives(validation ?? [])) {
-    const { instancePath, keyword, message = 'is not valid', params } = fault
+    const { instancePath, keyword, params } = fault
     const name = keyword === 'required' ? params.missingProperty : params.additionalProperty
     const pointer = typeof name === 'string' ? memberPointer(instancePath, name) : instancePath
     const value = findValue(isBody ? body : query, pointer)
-    const detail = describe[keyword]?.(params, formats, value) ?? message
+    const isTwice = !isBody && Array.isArray(value) && keyword !== 'additionalProperties'
+    const detail = isTwice ? 'must be given once' : describeFault(fault, formats, value)
     const shown = { pointer: cutPointer(pointer), detail }
     errors.set(`${shown.pointer} ${detail}`, isBody ? shown : inQuery(shown))
     if (errors.size === faultsMost) break
   }
   return [...errors.values()]
 }
+
+const describeFault = (
+  { keyword, message = 'is not valid', params }: FastifySchemaValidationError,
+  formats: FormatDetails,
+  value: unknown,
+): string => describe[keyword]?.(params, formats, value) ?? message
 
 /** Returns a fault of the query with its parameter. */
 const inQuery = ({ pointer, detail }: ProblemError): ProblemError => ({

@@ -206,6 +206,22 @@ test('every route refuses a query parameter that it does not name, and one that 
   }
 })
 
+test('a query parameter that is given twice is named, and must be given once', async () => {
+  const twice = [
+    'limit=1&limit=1',
+    'cardStatusCode=00&cardStatusCode=41',
+    'cardProduct=1&cardProduct=1',
+  ]
+  for (const query of twice) {
+    const parameter = query.replace(/=.*/, '')
+    const { json } = await service.call('GET', `/cards?${query}`)
+    const detail = 'must be given once'
+    assert.deepEqual(json.errors, [{ pointer: `/${parameter}`, parameter, detail }], query)
+  }
+  const { json } = await service.call('GET', '/cards?unknown=1&unknown=1')
+  assert.match(json.errors[0].detail, /^is unknown/)
+})
+
 test('a change that needs no body takes none but an empty one', async () => {
   const paths = ['/keys/cvv/rotate', '/keys/cvk/versions/1/retire', '/clients/nobody/rotate-secret']
   for (const path of paths) {

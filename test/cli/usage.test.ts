@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { before, test } from 'node:test'
+import { commands } from '../../src/cli/pinfold.ts'
 import { launchPinfold, pinfold, startPinfold } from './run-pinfold.ts'
 import { type ServedProgram, serveProgram } from './served-program.ts'
 
@@ -170,4 +171,20 @@ test('a HOST that is none is a fault of the configuration', async () => {
     assert.equal(code, 3)
     assert.match(stderr, /HOST must be a host name or an IP address/)
   }
+})
+
+test('the reference of the command line has every command, and no other', async () => {
+  const page = await readFile('docs/reference/cli.md', 'utf8')
+  const [table = ''] = /^\| command \| purpose \|\n(?:\|.*\n)+/m.exec(page) ?? []
+  const names = table.split('\n').flatMap((row) => {
+    const [, cell = ''] = row.split('|')
+    const [first = '', ...verbs] = [...cell.matchAll(/`([^`]+)`/g)].map(([, text = '']) =>
+      text.replace(/ (?:--|\[?[A-Z]).*/, ''),
+    )
+    const noun = first.replace(/[^ ]+$/, '')
+    return first === '' ? [] : [first, ...verbs.map((verb) => `${noun}${verb}`)]
+  })
+  const documented = new Set(names.map((name) => name.replace(/^completion .*/, 'completion')))
+  const known = ['demo', ...commands.map(({ words }) => words)]
+  assert.deepEqual([...documented].toSorted(), known.toSorted())
 })

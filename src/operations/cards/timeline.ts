@@ -243,7 +243,8 @@ function toEventEntries(
   })
 }
 
-const networkActs = /^((pin|cvv)\.attempt_failed|authorization\.\w+)$/
+// The expiry of a hold, `payment.expired`, is an act of the service.
+const networkActs = /^((pin|cvv)\.attempt_failed|authorization\.\w+|payment\.(changed|forced))$/
 
 function identifyActor(clientId: string, event: stored.CardEvent): Actor {
   const { operatorId, requestId, type } = event

@@ -31,6 +31,26 @@ test('an operator reads a payment of any client with its messages, as the client
   assert.deepEqual(read.json, (await service.call('GET', `/payments/${paymentId}`)).json)
 })
 
+test('the timeline names the card network for each payment that its message changed', async () => {
+  const card = await service.createCard()
+  const { paymentId } = await pay(service, card.publicToken, 10_000)
+  const money = { publicToken: card.publicToken, amount: 400, currency: 'EUR' }
+  await send(service, 'reversals', { ...money, paymentId, reversalId: nextId() })
+  await send(service, 'clearings', { clearings: [{ ...money, clearingId: nextId() }] })
+  const { json, text } = await support('GET', `/cards/${card.publicToken}/timeline?kind=change`)
+  const acts: { type: string; by: object }[] = json.map(({ act }: { act: object }) => act)
+  const ofPayments = acts.filter(({ type }) => type.startsWith('payment.'))
+  const byNetwork = { kind: 'network', id: null, name: null }
+  assert.deepEqual(
+    ofPayments.map(({ by, type }) => [type, by]),
+    [
+      ['payment.forced', byNetwork],
+      ['payment.changed', byNetwork],
+    ],
+    text,
+  )
+})
+
 test('payments of a card are listed newest first, page by page', async () => {
   const card = await service.createCard({ cardProduct: 2001 }, { as: 'otherClient' })
   const ids: string[] = []

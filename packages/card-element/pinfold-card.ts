@@ -98,13 +98,13 @@ export class PinfoldCard extends HTMLElement {
 
   disconnectedCallback(): void {
     this.#connection.abort()
-    this.#setting?.abort()
+    this.#forgetSetting()
     this.mask()
   }
 
   attributeChangedCallback(_: string, before: string | null, now: string | null): void {
     if (before === now) return
-    if (this.#setting) this.#forgetSetting()
+    this.#forgetSetting()
     this.mask()
   }
 
@@ -214,9 +214,11 @@ export class PinfoldCard extends HTMLElement {
 
   /** A PIN that was sent may arrive all the same: only its answer is ignored. */
   #forgetSetting(): void {
-    this.#setting?.abort()
+    if (!this.#setting) return
+    this.#setting.abort()
     this.#setting = null
     this.#view.pinForm.setBusy(false)
+    this.#view.say('')
   }
 
   #escape(): void {

@@ -112,6 +112,21 @@ suite('the PIN that a cardholder chooses in the element', { skip: chromium.leftO
     await untilState(page, 'pin-set', () => save(pins[1]))
   })
 
+  test('an element that is moved while a PIN is on its way sends the next PIN', async () => {
+    const { page } = visit
+    const held = Promise.withResolvers<() => Promise<void>>()
+    await page.route('**/pin', (route) => held.resolve(() => route.abort()), { times: 1 })
+    await untilState(page, 'setting-pin', () => save(pins[0]))
+    const release = await held.promise
+    await page.evaluate(() => {
+      const card = document.querySelector('pinfold-card')
+      card?.parentElement?.append(card)
+    })
+    await release()
+    assert.equal(await statusOf(page), '')
+    await untilState(page, 'pin-set', () => save(pins[1]))
+  })
+
   test('without an address for it there is no such button', async () => {
     const { page } = visit
     await setAttributes(page, { 'set-pin-url': null })

@@ -1,7 +1,7 @@
 import cookie from '@fastify/cookie'
 import type { FastifyError, FastifyReply, FastifyRequest } from 'fastify'
 import type { Scope } from '../domain/client.ts'
-import { toMembers } from '../domain/members.ts'
+import { type Members, toMembers } from '../domain/members.ts'
 import { listPersonScopes, type Person } from '../domain/person.ts'
 import { Problem } from '../domain/problem.ts'
 import { listNeededScopes } from '../listeners/http/authentication.ts'
@@ -320,7 +320,7 @@ const readingScopes: Partial<Record<Scope, readonly Scope[]>> = {
 function createVisit(
   { callAs, isReadOnly, isSandbox }: ConsoleOptions,
   { person, secret }: CookieSession,
-  { id: requestId, params, query }: FastifyRequest,
+  { id: requestId, params }: FastifyRequest,
   here: string,
   {
     formKey = null,
@@ -355,8 +355,9 @@ function createVisit(
     here,
     kept,
     refused,
-    params: readTexts(params),
-    query: readTexts(query),
+    params: trimMembers(toMembers(params)),
+    // Of the page, also where the request sent a form: the page of a refused form is shown again.
+    query: parseQuery(here),
     call,
     async read(path, schema) {
       return parseAnswer(await call('GET', path), schema)
@@ -372,13 +373,10 @@ function createVisit(
 const allows = ({ scopes }: Visit, access: Screen['access']): boolean =>
   access === 'anyone' || listNeededScopes(access).some((scope) => scopes.has(scope))
 
-/**
- * Parses the members of a path or a query, and trims them. Of repeated members, the last counts.
- */
-const readTexts = (members: unknown): Readonly<Record<string, string>> =>
-  Object.fromEntries(
-    Object.entries(toMembers(members)).map(([name, value]) => [
-      name,
-      String([value].flat().at(-1)).trim(),
-    ]),
-  )
+/** Trims the members of a path or a query. */
+const trimMembers = (members: Members): Readonly<Record<string, string>> =>
+  Object.fromEntries(Object.entries(members).map(([name, value]) => [name, String(value).trim()]))
+
+/** Parses the query of an address. Of repeated members, the last counts. */
+const parseQuery = (address: string): Readonly<Record<string, string>> =>
+  trimMembers(Object.fromEntries(new URL(address, 'http://console.invalid').searchParams))

@@ -347,6 +347,17 @@ test('a refused form is shown again with its faults and what was typed, but neve
   assert.doesNotMatch(withoutIds(text), /\b917\b|9173/)
 })
 
+test('a refused form is shown with the filter of the page that it was sent from', async () => {
+  const { publicToken } = await service.createCard()
+  const support = await signedIn('support')
+  const address = `${url}/console/cards/${publicToken}`
+  const referer = `${address}?show=disclosure`
+  const form = { ...hiddenFields(await support.visit(referer)), reason: '' }
+  const { status, text } = await support.send(`${address}/freeze`, form, { referer })
+  assert.equal(status, 422)
+  assert.match(text, /show=disclosure#timeline" aria-current="true">Disclosures</)
+})
+
 test('a reason of nothing but spaces is refused at its field, and none has spaces at its ends', async () => {
   const { publicToken } = await service.createCard()
   const support = await signedIn('support')

@@ -411,6 +411,23 @@ onEachEngine((engine) => {
     assert.equal((await sums(paymentId)).open, 80)
   })
 
+  test('a hold that cannot be expired does not keep later ones from their expiry', async () => {
+    const broken = (await service.createCard()).publicToken
+    const days = (count: number) => new Date(Date.now() + count * 86_400_000).toISOString()
+    const first = await pay(service, broken, 100, { holdExpiresAt: days(25) })
+    const second = await pay(service, publicToken, 100, { holdExpiresAt: days(26) })
+    // No event of that card can be written.
+    await service.database.script(
+      `alter table event add constraint closed check (public_token <> '${broken}') not valid`,
+    )
+    await assert.rejects(expireAll(27), ({ errors }: AggregateError) => errors.length === 1)
+    assert.equal((await sums(first.paymentId)).state, 'open')
+    assert.equal((await sums(second.paymentId)).state, 'expired')
+    await service.database.script('alter table event drop constraint closed')
+    await expireAll(27)
+    assert.equal((await sums(first.paymentId)).state, 'expired')
+  })
+
   test('a product says how long its holds last, and the network of a single hold', async () => {
     const other = await engine.openOne()
     const admin = { as: 'admin', listener: 'private' } as const

@@ -3,6 +3,8 @@ import { findGraceStart } from '../../domain/card-life.ts'
 import type { Requester } from '../../domain/client.ts'
 import type { PublicToken } from '../../domain/identifiers.ts'
 import { Problem } from '../../domain/problem.ts'
+import type { CardNumber } from '../../hsm/contract/card.ts'
+import type { NewCardRow } from '../../storage/cards/create-card.ts'
 import * as stored from '../../storage/cards/replacements.ts'
 import { type Answer, commitOnce, type RepeatableRequest } from '../idempotency/idempotency.ts'
 import { createDraw } from './card-number.ts'
@@ -35,42 +37,18 @@ export function replaceCard(
 ): Promise<Answer<Successor>> {
   let draw: ReturnType<typeof createDraw> | null = null
   return commitOnce<Successor>(context, request, async (claimFor) => {
-    const { database, hsm } = context
     const today = formatDate(context.now())
     const card = await plans.findCardInLine(context, requester, replacement.publicToken)
     const status = await plans.refuseReplacement(context, card, today)
     const plan = await plans.planSuccessor(context, requester, replacement, { card, status, today })
     draw ??= createDraw(card.lineToken)
     const number = await draw(context, plan.product)
-    const { publicToken } = number
-    const personalData = await revealPersonalData(hsm, card.publicToken, card.personalData)
-    const { pinSource } = plan
-    const row = await composeCardRow(hsm, {
-      ...plan,
-      clientId: requester.clientId,
-      number,
-      cardType: card.cardType,
-      customerReference: card.customerReference,
-      designId: card.designId,
-      personalData: {
-        ...personalData,
-        ...(replacement.fulfilment && { fulfilment: replacement.fulfilment }),
-      },
-      pin: pinSource && (await hsm.translatePin(pinSource, pinSource.pin, number)),
-    })
-    const pinMoved = pinSource !== null
-    const result: Successor = {
-      ...cards.describeCard({ ...row, publicToken }, row.statusCode, personalData.embossName),
-      ...(card.metadata !== null && {
-        metadata: JSON.parse(card.metadata) as Record<string, string>,
-      }),
-      replacementFor: card.publicToken,
-      pinMoved,
-    }
+    const { result, row } = await composeSuccessor(context, requester, replacement, plan, number)
     const claim = await claimFor(result)
-    const { reason } = plan
+    const { pinSource, reason } = plan
+    const { pinMoved, publicToken } = result
     const note = replacement.note ?? {}
-    const isDone = await stored.insertReplacement(database, {
+    const isDone = await stored.insertReplacement(context.database, {
       replaced: card,
       to: plan.to,
       isRetired: plans.isEndedBy(reason, status),
@@ -81,7 +59,7 @@ export function replaceCard(
       card: row,
       productVersion: plan.product.version,
       panFingerprints: number.panFingerprints,
-      freeTexts: await sealFreeTexts(hsm, publicToken, 0, replacement),
+      freeTexts: await sealFreeTexts(context.hsm, publicToken, 0, replacement),
       pinSource,
       isPinRequested: replacement.movePin === true,
       unblockLimit: findUnblockLimit(context, 'pin'),
@@ -100,6 +78,36 @@ export function replaceCard(
     })
     return { isDone, result }
   })
+}
+
+/** Composes the row of a successor under its number, and the answer that describes it. */
+async function composeSuccessor(
+  { hsm }: cards.CardContext,
+  { clientId }: Requester,
+  { fulfilment }: plans.Replacement,
+  { card, pinSource, ...plan }: plans.SuccessorPlan,
+  number: CardNumber,
+): Promise<{ readonly row: NewCardRow; readonly result: Successor }> {
+  const { cardType, customerReference, designId, metadata, publicToken: replaced } = card
+  const personalData = await revealPersonalData(hsm, replaced, card.personalData)
+  const row = await composeCardRow(hsm, {
+    ...plan,
+    clientId,
+    number,
+    cardType,
+    customerReference,
+    designId,
+    personalData: { ...personalData, ...(fulfilment && { fulfilment }) },
+    pin: pinSource && (await hsm.translatePin(pinSource, pinSource.pin, number)),
+  })
+  const described = { ...row, publicToken: number.publicToken }
+  const result: Successor = {
+    ...cards.describeCard(described, row.statusCode, personalData.embossName),
+    ...(metadata !== null && { metadata: JSON.parse(metadata) as Record<string, string> }),
+    replacementFor: replaced,
+    pinMoved: pinSource !== null,
+  }
+  return { row, result }
 }
 
 /**

@@ -125,7 +125,7 @@ export function findCancelled(
       'If it was lost on its way, cancel it with notReceived.'
     throw new Problem('renewal_produced', { detail })
   }
-  refuseEnd(card, waitingNumber, today)
+  refuseNeededPlastic(card, waitingNumber, today)
   return waitingNumber
 }
 
@@ -192,7 +192,7 @@ function isEndedByOrder(
 }
 
 /** Refuses to cancel a plastic without which the card has expired too long ago to be renewed. */
-function refuseEnd(card: CardToRenew, waitingNumber: number, today: string): void {
+function refuseNeededPlastic(card: CardToRenew, waitingNumber: number, today: string): void {
   const { expiryDate } = card
   if (isWithinGrace({ ...card, validUntil: expiryDate }, today)) return
   const detail =

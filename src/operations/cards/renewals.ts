@@ -114,7 +114,7 @@ export async function planMigration(
   card: stored.CardToRenew,
   today: string,
 ): Promise<number> {
-  await refuseEnded(context, card, today)
+  await refuseClosedOrReplaced(context, card, today)
   return rules.findMigrated(card, cards.lifeStatusNow(context, card), today)
 }
 
@@ -129,7 +129,7 @@ export async function planCancellation(
   card: stored.CardToRenew,
   cancellation: { readonly isNotReceived: boolean; readonly today: string },
 ): Promise<number> {
-  await refuseEnded(context, card, cancellation.today)
+  await refuseClosedOrReplaced(context, card, cancellation.today)
   return rules.findCancelled(card, cancellation)
 }
 
@@ -279,7 +279,7 @@ const pickActor = ({ clientId, operatorId, requestId }: cards.CardActor) => ({
 })
 
 /** Refuses a closed card. If it was replaced, the refusal names its successor. */
-async function refuseEnded(
+async function refuseClosedOrReplaced(
   context: Pick<cards.CardContext, 'database' | 'now'>,
   card: stored.CardToRenew,
   today: string,

@@ -1,3 +1,4 @@
+import type { DeliveryStatus } from '../../domain/delivery.ts'
 import type { PublicToken } from '../../domain/identifiers.ts'
 import type { CardType } from '../../domain/product.ts'
 import { type Connection, firstRow } from '../engine/database.ts'
@@ -14,7 +15,7 @@ export interface CardToRenew extends RecordRow {
   /** Whether the card was converted, and its plastic has not been activated yet. */
   readonly isPlasticInactive: boolean
   /** Of the current plastic; null for a virtual card. */
-  readonly deliveryStatus: string | null
+  readonly deliveryStatus: DeliveryStatus | null
   /** The first card of the line. */
   readonly lineToken: PublicToken
   /** 0 for the first card. */

@@ -1,4 +1,5 @@
 import type { CardStatusCode } from '../../domain/card-status.ts'
+import type { DeliveryStatus } from '../../domain/delivery.ts'
 import type { ProductId, PublicToken } from '../../domain/identifiers.ts'
 import type { CardType } from '../../domain/product.ts'
 import type { ReplacementReason } from '../../domain/replacement.ts'
@@ -47,7 +48,7 @@ export interface CardOfLine {
   /** Of the current plastic. */
   readonly plasticNumber: number
   /** Of the current plastic; null for a virtual card. */
-  readonly deliveryStatus: string | null
+  readonly deliveryStatus: DeliveryStatus | null
   /** JSON of an object of texts; null without metadata. */
   readonly metadata: string | null
 }

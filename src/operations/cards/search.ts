@@ -28,6 +28,7 @@ import { type CardContext, statusNow } from './cards.ts'
 import { spendUse } from './limits.ts'
 import type { Operator } from './operator-acts.ts'
 import { type StatusReason, statusReason } from './timeline.ts'
+import { findUnblockLimit } from './tries.ts'
 
 /** The search criterion of an operator. */
 export type CardSearch =
@@ -297,13 +298,11 @@ export async function findSupportedCard(
 }
 
 /** Collects every limit of a card, by the name under which its uses are stored. */
-export function collectCardLimits({
-  limits,
-}: Pick<CardContext, 'limits'>): ReadonlyMap<string, Limit> {
-  const { badSessionKeys, reveals, unblocksPerCard } = limits
-  const unblocks = (['pin', 'cvv'] as const).map(
-    (kind) => unblocksPerCard && { ...unblocksPerCard, limitName: `unblock-${kind}` },
-  )
+export function collectCardLimits(
+  context: Pick<CardContext, 'limits'>,
+): ReadonlyMap<string, Limit> {
+  const { badSessionKeys, reveals } = context.limits
+  const unblocks = (['pin', 'cvv'] as const).map((kind) => findUnblockLimit(context, kind))
   const all = [reveals?.perCard, badSessionKeys?.perCard, ...unblocks].filter((each) => !!each)
   return new Map(all.map((limit) => [limit.limitName, limit]))
 }

@@ -101,7 +101,7 @@ export async function listAttempts(
 
 /** Returns the limit of the unblocks of a line of cards; null without one. */
 export const findUnblockLimit = (
-  { limits: { unblocksPerCard } }: cards.CardContext,
+  { limits: { unblocksPerCard } }: Pick<cards.CardContext, 'limits'>,
   kind: TryKind,
 ): Limit | null => unblocksPerCard && { ...unblocksPerCard, limitName: `unblock-${kind}` }
 

@@ -76,7 +76,8 @@ const authorizationColumns: readonly Column<FoundCard>[] = [
   { title: 'Time', cell: ({ authorization }) => instantInRow(authorization?.at) },
   {
     title: 'Transaction',
-    cell: ({ authorization }) => authorization && renderCut(describeTransaction(authorization)),
+    cell: ({ authorization }) =>
+      authorization && renderCut(describeTransaction(authorization, writeMoney)),
   },
 ]
 

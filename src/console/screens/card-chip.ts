@@ -12,6 +12,7 @@ type CardChip = Static<typeof CardChipSchema>
 /** The chip of a card, or why it could not be read. Null: the card has none. */
 export type FoundChip = CardChip | Problem | null
 
+/** Reads the chip of a card. A failure is returned, so that the rest of its page is shown. */
 export async function findChip(visit: Visit, publicToken: string): Promise<FoundChip> {
   const answer = await visit.call('GET', path`/cards/${publicToken}/chip`)
   if (answer.status === 200) return parseAnswer(answer, CardChipSchema)

@@ -31,6 +31,7 @@ export interface Reading {
   note(authorizations: number, newCards: number): void
 }
 
+/** Begins to count what is read. Without other bounds, those of `usualMost` hold. */
 export function countReading({ gone, ...given }: ReadingBounds): Reading {
   const { authorizationsMost, cardsMost } = { ...usualMost, ...given }
   let authorizations = 0

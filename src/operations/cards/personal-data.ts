@@ -33,12 +33,14 @@ export interface Address {
   readonly country: string
 }
 
+/** Seals the personal data of a cardholder. It opens with the token of its card only. */
 export const sealPersonalData = (
   hsm: Hsm,
   publicToken: string,
   personalData: PersonalData,
 ): Promise<Uint8Array> => hsm.sealRecord('personal-data', publicToken, JSON.stringify(personalData))
 
+/** Opens the personal data of a cardholder that was sealed with this token. */
 export const revealPersonalData = async (
   hsm: Hsm,
   publicToken: string,

@@ -43,8 +43,7 @@ interface RecordChange {
 const metadataKeysMax = 50
 
 /**
- * Changes the record of a card, in any status: a record of a closed card can be
- * corrected, too.
+ * Changes the record of a card, in any status: the record of a closed card can be corrected, too.
  * @throws `Problem` `card_not_found`; `validation_failed` for members that the card does not allow.
  */
 export const changeCardRecord = (

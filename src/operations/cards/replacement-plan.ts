@@ -34,7 +34,7 @@ export interface Replacement extends FreeTexts {
   readonly expiry?: Expiry
   /** Whether the successor has the expiry of the replaced card. */
   readonly moveExpiryDate?: boolean
-  /** Null for what the reason says. */
+  /** Whether the successor gets the PIN of the replaced card; by default, as the reason says. */
   readonly movePin?: boolean
   readonly fulfilment?: Address
   readonly activateNow?: boolean

@@ -77,7 +77,10 @@ export const listDecisions = async (
 ): Promise<RecordedDecision[]> =>
   (await stored.listDecisions(database, clientId, filter)).map(toRecord)
 
-/** @throws `Problem` `not_found`. */
+/**
+ * Returns a decision of the requester, with the request in the format `pinfold`.
+ * @throws `Problem` `not_found`.
+ */
 export async function findDecision(
   context: Records,
   requester: Requester,
@@ -90,7 +93,10 @@ export async function findDecision(
   }
 }
 
-/** @throws `Problem` `not_found`. */
+/**
+ * Returns the row of a decision of the requester.
+ * @throws `Problem` `not_found`.
+ */
 export async function requireDecision(
   { database }: Records,
   { clientId }: Requester,

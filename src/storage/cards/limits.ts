@@ -31,6 +31,7 @@ interface UseCounting {
   readonly newestMost: number
 }
 
+/** Computes how the row of a limit counts: each use alone up to 20 uses, and in groups above. */
 export function computeUseCounting({ uses }: Pick<Limit, 'uses'>): UseCounting {
   const usesEach = Math.ceil(uses / instantsMost)
   const instants = Math.ceil(uses / usesEach)

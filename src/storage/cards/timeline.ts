@@ -121,6 +121,7 @@ interface EventsOfCard {
 
 const selectEvents = declare<EventsOfCard, PublishedOfCard>('list_events_of_card')
 
+/** Lists the published events of a card below a number, newest first, with their deliveries. */
 export const listCardEvents = async (
   connection: Connection,
   clientId: string,

@@ -106,7 +106,10 @@ interface OrderedRenewal {
 
 const order = declare<OrderedRenewal, { isDone: boolean }>('order_renewal')
 
-/** @returns whether it was done: not if the card has changed meanwhile. */
+/**
+ * Orders the next plastic of a card, with its event.
+ * @returns whether it was done: not if the card has changed meanwhile.
+ */
 export const orderRenewal = async (
   connection: Connection,
   renewal: OrderedRenewal,

@@ -89,8 +89,9 @@ async function readFound(
   most: number,
 ): Promise<Found[]> {
   const found: Found[] = []
-  for (let at = 0; at < keys.length && found.length < most; at += stepSize) {
-    const step = keys.slice(at, at + Math.min(stepSize, declineReason ? stepSize : most))
+  const length = declineReason ? stepSize : Math.min(stepSize, most)
+  for (let at = 0; at < keys.length && found.length < most; at += length) {
+    const step = keys.slice(at, at + length)
     const rows = await stored.findAuthorizations(database, step)
     const byId = new Map(rows.map((row) => [row.authorizationId, row]))
     for (const key of step) {

@@ -3,9 +3,11 @@ import { randomUUID } from 'node:crypto'
 import { before, test } from 'node:test'
 import { setTimeout as wait } from 'node:timers/promises'
 import { countAnswered } from '../../../src/operations/authorizations/figures.ts'
+import { searchAllAuthorizations } from '../../../src/operations/authorizations/search-all.ts'
 import { expireRecords } from '../../../src/operations/events/expire.ts'
 import { enterPublished } from '../../support/audit.ts'
 import { ageAuthorizations, ageUnansweredKeys } from '../../support/builders.ts'
+import { holdStatement } from '../../support/held-statement.ts'
 import {
   ask,
   cvvTry,
@@ -346,6 +348,30 @@ onEachEngine((engine) => {
     await sql(
       service.database,
       `delete from authorization_request where public_token = '9999999999'`,
+    )
+  })
+
+  test('an authorization that is deleted while a page is read hides no other', async () => {
+    await sql(service.database, 'delete from authorization_request where true')
+    const { publicToken } = await issueCard(service)
+    for (const reference of ['1', '2', '3', '4']) {
+      await ask(service, { publicToken, reference })
+      await wait(2)
+    }
+    const slow = holdStatement(service.database, 'find_authorizations')
+    const searching = searchAllAuthorizations(slow, {}, { after: null, limit: 2 })
+    await slow.reached
+    await sql(service.database, `delete from authorization_request where reference = '4'`)
+    slow.release()
+    const { found, next } = await searching
+    assert.deepEqual(
+      found.map(({ reference }) => reference),
+      ['3', '2'],
+    )
+    const rest = await searchAllAuthorizations(service, {}, { after: next, limit: 2 })
+    assert.deepEqual(
+      rest.found.map(({ reference }) => reference),
+      ['1'],
     )
   })
 

@@ -417,7 +417,7 @@ onEachEngine(({ name, open, openOne }) => {
   })
 
   suite('while the log stands still', {
-    skip: name === 'PGlite' && 'it has one connection',
+    skip: name === 'PGlite' && 'PGlite has one connection',
   }, () => {
     test('every act is done, and is entered when it goes on', { timeout: 240_000 }, async () => {
       const { services, database } = opened

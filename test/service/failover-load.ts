@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { makePinBlock } from '../reference/pin-blocks.ts'
 import { otherDigits } from '../support/network.ts'
-import type { Program, ProgramAnswer } from '../support/process.ts'
+import { askToken, type Program, type ProgramAnswer, request } from '../support/process.ts'
 import { newCard, strongPins } from '../support/service.ts'
 
 /**
@@ -174,6 +174,21 @@ export const readUntilAnswered = async (
   for (;;) {
     const answer = await program.call('GET', path, { token }).catch(() => null)
     if (answer && answer.status !== 503) return answer.json
+    await sleep(pauseMs)
+  }
+}
+
+/** Publishes every event that is committed, so that the feed has it. */
+export const publishAll = async ({ program }: Served): Promise<void> => {
+  const { privateUrl, sandbox } = program
+  for (;;) {
+    const token = await askToken({ ...sandbox, ...sandbox.admin }).catch(() => null)
+    const answer =
+      token === null
+        ? null
+        : await request(privateUrl, 'POST', '//sandbox/settle', { token }).catch(() => null)
+    if (answer && answer.status < 300) return
+    if (answer && answer.status !== 503) throw new Error(`Not published: ${answer.text}`)
     await sleep(pauseMs)
   }
 }

@@ -19,6 +19,7 @@ import {
   type Acknowledged,
   type CardHistory,
   type Load,
+  publishAll,
   readUntilAnswered,
   type Served,
   sendUntilAnswered,
@@ -72,6 +73,8 @@ const compare = async (served: readonly Served[], histories: readonly CardHistor
   const sets = histories.flatMap(({ acknowledged }) => acknowledged)
   // Each card has one for its creation; of each act that was acknowledged but a match there is one.
   const events = sets.filter(({ kind, text }) => kind === 'pin' || /"55"/.test(text)).length
+  // The feed also has events of authorizations, so that their number does not show its end.
+  await publishAll(other)
   const feed = await readFeed(other.program, histories.length + events)
   const lost: string[] = []
   const doubled: string[] = []

@@ -154,43 +154,38 @@ const send = async (
   }
 }
 
-/** Sends it until it is answered, as a client system does while the database is away. */
-export const sendUntilAnswered = async (
-  served: Served,
-  act: Omit<Acknowledged, 'status' | 'text'>,
-): Promise<{ status: number; text: string; isReplayed: boolean }> => {
+/** Asks until there is an answer, as a client system does while the database is away. */
+const untilAnswered = async <Answered extends { status: number }>(
+  ask: () => Promise<Answered | null>,
+): Promise<Answered> => {
   for (;;) {
-    const answer = await send(served, act)
+    const answer = await ask().catch(() => null)
     if (answer && answer.status !== 503) return answer
     await sleep(pauseMs)
   }
 }
 
-/** Reads a path until it is answered. */
+export const sendUntilAnswered = (
+  served: Served,
+  act: Omit<Acknowledged, 'status' | 'text'>,
+): Promise<{ status: number; text: string; isReplayed: boolean }> =>
+  untilAnswered(() => send(served, act))
+
+/** Reads a path. */
 export const readUntilAnswered = async (
   { client: token, program }: Served,
   path: string,
-): Promise<ProgramAnswer['json']> => {
-  for (;;) {
-    const answer = await program.call('GET', path, { token }).catch(() => null)
-    if (answer && answer.status !== 503) return answer.json
-    await sleep(pauseMs)
-  }
-}
+): Promise<ProgramAnswer['json']> =>
+  (await untilAnswered(() => program.call('GET', path, { token }))).json
 
 /** Publishes every event that is committed, so that the feed has it. */
 export const publishAll = async ({ program }: Served): Promise<void> => {
   const { privateUrl, sandbox } = program
-  for (;;) {
-    const token = await askToken({ ...sandbox, ...sandbox.admin }).catch(() => null)
-    const answer =
-      token === null
-        ? null
-        : await request(privateUrl, 'POST', '//sandbox/settle', { token }).catch(() => null)
-    if (answer && answer.status < 300) return
-    if (answer && answer.status !== 503) throw new Error(`Not published: ${answer.text}`)
-    await sleep(pauseMs)
-  }
+  const { status, text } = await untilAnswered(async () => {
+    const token = await askToken({ ...sandbox, ...sandbox.admin })
+    return request(privateUrl, 'POST', '//sandbox/settle', { token })
+  })
+  if (status !== 204) throw new Error(`Not published: ${text}`)
 }
 
 const blocks = new WeakMap<object, object>()

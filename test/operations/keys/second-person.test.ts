@@ -169,7 +169,7 @@ test('nor with a component that they entered as another, once that one is confir
   assertRefused(await enter(entryId, root, 1), /^root could act as both/)
 })
 
-test('an administrator confirms neither itself, nor its own registrations, nor what needs no confirmation', async () => {
+test('nobody confirms itself, what it registered, or what needs no confirmation', async () => {
   const one = await registeredBy(service, root, named('one'))
   assert.match(details(await confirm(one, one.clientId)), /did not register this client/)
   assert.match(details(await confirm(root, one.clientId)), /did not register this client/)

@@ -43,6 +43,15 @@ suite('the PIN that a cardholder chooses in the element', { skip: chromium.leftO
     await page.keyboard.press('Enter')
   }
 
+  /** Sends a PIN whose request waits. @returns a function that lets the request fail. */
+  const holdPin = async (pin: string): Promise<() => Promise<void>> => {
+    const { page } = visit
+    const held = Promise.withResolvers<() => Promise<void>>()
+    await page.route('**/pin', (route) => held.resolve(() => route.abort()), { times: 1 })
+    await untilState(page, 'setting-pin', () => save(pin))
+    return held.promise
+  }
+
   test('it is sealed on the device: the relay receives ciphertext only, and the PIN is right at a terminal', async () => {
     const { devtools, page } = visit
     await untilState(page, 'pin-set', () => save(pins[0]))
@@ -100,10 +109,7 @@ suite('the PIN that a cardholder chooses in the element', { skip: chromium.leftO
 
   test('an answer about a PIN is not told of another card', async () => {
     const { page } = visit
-    const held = Promise.withResolvers<() => Promise<void>>()
-    await page.route('**/pin', (route) => held.resolve(() => route.abort()), { times: 1 })
-    await untilState(page, 'setting-pin', () => save(pins[1]))
-    const release = await held.promise
+    const release = await holdPin(pins[1])
     const token = await tokenOf(page)
     await setAttributes(page, { 'public-token': '1234567890' })
     await release()
@@ -114,10 +120,7 @@ suite('the PIN that a cardholder chooses in the element', { skip: chromium.leftO
 
   test('an element that is moved while a PIN is on its way sends the next PIN', async () => {
     const { page } = visit
-    const held = Promise.withResolvers<() => Promise<void>>()
-    await page.route('**/pin', (route) => held.resolve(() => route.abort()), { times: 1 })
-    await untilState(page, 'setting-pin', () => save(pins[0]))
-    const release = await held.promise
+    const release = await holdPin(pins[0])
     await page.evaluate(() => {
       const card = document.querySelector('pinfold-card')
       card?.parentElement?.append(card)
